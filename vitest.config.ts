@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/house/**/*.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/support/shared-cluster.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+          // Two cores, and the tests share one control plane: side by side they only disturb each other's clocks.
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
