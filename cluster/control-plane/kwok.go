@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/kwok/pkg/config"
 	"sigs.k8s.io/kwok/pkg/kwok/cmd"
@@ -23,9 +21,10 @@ func runKwok() int {
 	}
 	command := cmd.NewCommand(ctx)
 	command.PersistentFlags().AddFlagSet(flags)
+	// The other components register a global --version of another type; with a version set, kwok would trip over it.
+	command.Version = ""
 	if err := command.ExecuteContext(ctx); err != nil {
 		return fail("kwok", err)
 	}
-	_ = os.Stderr.Sync()
 	return 0
 }

@@ -28,6 +28,7 @@ var components = map[string]func() int{
 	"kubectl":                 runKubectl,
 	"kwok":                    runKwok,
 	"forward":                 runForward,
+	"certificates":            runCertificates,
 }
 
 func main() {

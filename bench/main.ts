@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util'
+import { type Bench, type BenchOptions, formatResult, type Peer } from './bench.ts'
+import { watchBench } from './watch.ts'
+
+/** `npm run bench -- NAME [--peer NAME=PATH] [--json]`: the last line is one JSON object, always. */
+const benches: Readonly<Record<string, Bench>> = {
+  watch: watchBench,
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    peer: { type: 'string', multiple: true, default: [] },
+    json: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '3' },
+    nodes: { type: 'string' },
+    pods: { type: 'string' },
+  },
+})
+const name = positionals[0] ?? ''
+const bench = benches[name]
+if (!bench) {
+  console.error(`there is no bench '${name}'; there are: ${Object.keys(benches).join(', ')}`)
+  process.exit(2)
+}
+
+const options: BenchOptions = {
+  runs: whole('runs', values.runs),
+  peers: values.peer.map(readPeer),
+  numbers: Object.fromEntries(
+    (['nodes', 'pods'] as const).flatMap((key) => (values[key] === undefined ? [] : [[key, whole(key, values[key])]])),
+  ),
+  log: (line) => {
+    // With --json a reader may pipe stdout into a program; remarks go where they do no harm.
+    if (values.json) console.error(line)
+    else console.log(line)
+  },
+}
+const result = await bench(options)
+if (!values.json) console.log(formatResult(result))
+console.log(JSON.stringify(result))
+
+function whole(flag: string, text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  console.error(`--${flag}: '${text}' is not a whole number above 0`)
+  process.exit(2)
+}
+
+function readPeer(text: string): Peer {
+  const [peer = '', path = ''] = text.split('=', 2)
+  if (peer && path) return { name: peer, path }
+  console.error(`--peer: '${text}' must be NAME=PATH, for example --peer kapp=./kapp`)
+  process.exit(2)
+}

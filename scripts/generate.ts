@@ -1,0 +1,24 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { cliReference } from './generate/cli-reference.ts'
+import { errorReference } from './generate/error-reference.ts'
+
+/** Everything that is generated and committed. `--check` writes nothing and fails on a difference. */
+const files: Readonly<Record<string, () => string>> = {
+  'docs/reference/cli.md': cliReference,
+  'docs/reference/errors.md': errorReference,
+}
+
+const check = process.argv.includes('--check')
+for (const [path, generate] of Object.entries(files)) {
+  const text = generate()
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
+  if (check) {
+    console.error(`${path} is not what its generator makes: run \`npm run generate\` and commit the result`)
+    process.exitCode = 1
+  } else {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    console.log(`wrote ${path}`)
+  }
+}

@@ -1,0 +1,97 @@
+import type { Command, Option } from 'commander'
+import {
+  addRealNodes,
+  addSimulatedNodes,
+  type ClusterRecord,
+  connectTo,
+  controlPlaneProgram,
+  DevFault,
+  places,
+  realNodeNames,
+  rebootRealNode,
+  rebootSimulatedNode,
+  removeNode,
+  removeRealNode,
+  simulatedNodeNames,
+  taintSimulatedNodes,
+  waitForReadyNodes,
+} from '../dev/index.ts'
+import { type CliContext, devReport } from './context.ts'
+import { requireCluster } from './dev.ts'
+import { wholeNumber } from './options.ts'
+
+/** `fettle dev node …`: machines come, go and reboot. */
+export function addDevNodeCommands(dev: Command, context: CliContext, nameOption: () => Option): void {
+  const node = dev.command('node').description('add, remove or reboot nodes')
+
+  node
+    .command('add')
+    .description('add simulated nodes, or real ones with --real')
+    .argument('[count]', 'how many more', wholeNumber(1, 10_000), 1)
+    .addOption(nameOption())
+    .option('--real', 'booted machines with a real kubelet (needs root)', false)
+    .option('--zones <count>', 'zones that the nodes are dealt out to', wholeNumber(1, 26), 3)
+    .action(async (count: number, options: { name: string; real: boolean; zones: number }) => {
+      const record = requireCluster(options.name)
+      const report = devReport(context)
+      await withClient(record, async (client) => {
+        const simulated = await simulatedNodeNames(client)
+        const real = realNodeNames(record).length
+        if (options.real) {
+          const program = await controlPlaneProgram(report, places(), context.signal)
+          await addRealNodes(record, { count: real + count, program }, report, context.signal)
+          await taintSimulatedNodes(client)
+          return
+        }
+        await addSimulatedNodes(client, { count: simulated.length + count, zones: options.zones, tainted: real > 0 })
+        await waitForReadyNodes(client, simulated.length + count + real, report, context.signal)
+      })
+    })
+
+  node
+    .command('remove')
+    .description('remove a node; a real one is powered off and its machine deleted')
+    .argument('<node>')
+    .addOption(nameOption())
+    .action(async (name: string, options: { name: string }) => {
+      const record = requireCluster(options.name)
+      await withClient(record, async (client) => {
+        await assertNode(name, record, await simulatedNodeNames(client))
+        if (realNodeNames(record).includes(name)) await removeRealNode(record, name)
+        await removeNode(client, name)
+      })
+      devReport(context).finished(`node ${name} is gone`)
+    })
+
+  node
+    .command('reboot')
+    .description('reboot a node: its boot id changes, for real or simulated')
+    .argument('<node>')
+    .addOption(nameOption())
+    .action(async (name: string, options: { name: string }) => {
+      const record = requireCluster(options.name)
+      await withClient(record, async (client) => {
+        await assertNode(name, record, await simulatedNodeNames(client))
+        if (realNodeNames(record).includes(name)) await rebootRealNode(record, name)
+        else await rebootSimulatedNode(client, name)
+      })
+      devReport(context).finished(`node ${name} reboots`)
+    })
+}
+
+function assertNode(name: string, record: ClusterRecord, simulated: readonly string[]): void {
+  const known = [...simulated, ...realNodeNames(record)]
+  if (!known.includes(name))
+    throw new DevFault(`cluster ${record.name} has no node ${name}; it has ${known.slice(0, 10).join(', ') || 'none'}`)
+}
+
+type Client = Awaited<ReturnType<typeof connectTo>>
+
+async function withClient(record: ClusterRecord, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = await connectTo(record)
+  try {
+    await work(client)
+  } finally {
+    client.close()
+  }
+}

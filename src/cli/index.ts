@@ -1,0 +1,2 @@
+export type { CliContext } from './context.ts'
+export { createProgram } from './program.ts'

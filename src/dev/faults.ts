@@ -1,0 +1,61 @@
+import { endProcess, signalProcess } from '../host/index.ts'
+import { type KubeClient, type KubeObject, resources } from '../kube/index.ts'
+import type { ClusterRecord } from './cluster-record.ts'
+import { runningComponents } from './components.ts'
+import { type ControlPlaneComponent, startControlPlane } from './control-plane.ts'
+import { DevFault } from './errors.ts'
+
+/** Ends one component at once, as a crash would. It stays down until `restartComponent`. */
+export async function killComponent(record: ClusterRecord, component: ControlPlaneComponent): Promise<void> {
+  const running = runningComponents(record.folder).filter((process) => process.component === component)
+  if (running.length === 0) throw new DevFault(`${component} of cluster ${record.name} does not run`)
+  for (const { identity } of running) signalProcess(identity, 'SIGKILL')
+  await Promise.all(running.map(({ identity }) => endProcess(identity)))
+}
+
+/** Starts what is missing and waits until the API server is ready again. */
+export async function restartComponents(record: ClusterRecord, program: string): Promise<void> {
+  await startControlPlane(record, program)
+}
+
+/** Freezes a component: its connections stay open and nothing answers. Returns the way back. */
+export function freezeComponent(record: ClusterRecord, component: ControlPlaneComponent): () => void {
+  const running = runningComponents(record.folder).filter((process) => process.component === component)
+  for (const { identity } of running) signalProcess(identity, 'SIGSTOP')
+  return () => {
+    for (const { identity } of running) signalProcess(identity, 'SIGCONT')
+  }
+}
+
+export interface ExpirableToken {
+  readonly token: string
+  /** From now on the API server answers 401 to this token. */
+  expire(): Promise<void>
+}
+
+/**
+ * A real service-account token that can be ended on demand. It is bound to a Secret: the API server refuses it as
+ * soon as that Secret is gone, which is exactly what an expired token looks like from outside.
+ */
+export async function issueExpirableToken(
+  client: KubeClient,
+  account: { readonly namespace: string; readonly name: string },
+): Promise<ExpirableToken> {
+  const secret = await client.create<KubeObject>(resources.secrets, {
+    metadata: { generateName: 'bound-token-', namespace: account.namespace },
+  })
+  const { name = '', uid = '' } = secret.metadata
+  const reply = await client.request<{ readonly status: { readonly token: string } }>({
+    method: 'POST',
+    path: `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`,
+    body: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { expirationSeconds: 3600, boundObjectRef: { apiVersion: 'v1', kind: 'Secret', name, uid } },
+    },
+  })
+  return {
+    token: reply.status.token,
+    expire: () => client.delete(resources.secrets, { name, namespace: account.namespace }, { uid }),
+  }
+}
