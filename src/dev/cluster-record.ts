@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DevFault } from './errors.ts'
 import { withFolderLock } from './folder-lock.ts'
+import { takenBy } from './machine/network.ts'
 import { clusterFolder, clusterNames, type Places } from './places.ts'
 
 /** What was decided once for a cluster and stays: it survives stop and start, and goes with down. */
@@ -79,7 +80,7 @@ export async function createRecord(
     const record: ClusterRecord = {
       name,
       folder,
-      index: freeIndex(others.map((other) => other.index)),
+      index: await freeIndex(others.map((other) => other.index)),
       ports: { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok },
       nodeLeaseSeconds: options.nodeLeaseSeconds,
       ...(options.userKubeconfig ? { userKubeconfig: options.userKubeconfig } : {}),
@@ -90,9 +91,10 @@ export async function createRecord(
   })
 }
 
-function freeIndex(taken: readonly number[]): number {
+/** Skips networks that another program on this host has taken, container engines for one. */
+async function freeIndex(taken: readonly number[]): Promise<number> {
   for (let index = 0; index < 250; index++)
-    if (!taken.includes(index) && !existsSync(`/sys/class/net/ftl${index}`)) return index
+    if (!taken.includes(index) && !(await takenBy(index).catch(() => undefined))) return index
   throw new DevFault('250 clusters exist on this machine; remove one with `fettle dev down`')
 }
 

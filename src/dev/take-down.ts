@@ -26,7 +26,7 @@ export async function takeDown(name: string, report: DevReport): Promise<boolean
   const existed = existsSync(folder) || runningComponents(folder).length > 0
   const record = readableRecord(name)
   if (existed) report.working(`taking cluster ${name} down`)
-  await removeRealNodes(name, record)
+  await removeRealNodes(name)
   await endComponents(folder, 2_000)
   const program = record && cachedControlPlane()
   if (record && program) await removeFromUserKubeconfig(record, program)
@@ -52,7 +52,7 @@ function cachedControlPlane(): string | undefined {
 }
 
 async function endComponents(folder: string, graceMs: number): Promise<void> {
-  const rank = (component: string) => controlPlaneComponents.findIndex((name) => name === component)
+  const rank = (component: string) => (controlPlaneComponents as readonly string[]).indexOf(component)
   const running = runningComponents(folder).sort((a, b) => rank(b.component) - rank(a.component))
   // Clients of the API server go together, then the API server, then etcd: none is left shouting at a dead peer.
   const clients = running.filter(({ component }) => rank(component) !== 0 && rank(component) !== 1)

@@ -41,7 +41,8 @@ for (const path of sourceFiles(join(root, 'src'))) {
   const allowed = mayImport[room]
   if (!allowed) breaches.push(`${file}: the room '${room}' is not in the list of test/house/imports.test.ts`)
   for (const specifier of importsOf(path)) {
-    if (decidingFile.test(file) && platformInput.test(specifier)) breaches.push(`${file} decides, but imports ${specifier}`)
+    if (decidingFile.test(file) && platformInput.test(specifier))
+      breaches.push(`${file} decides, but imports ${specifier}`)
     if (!specifier.startsWith('.')) continue
     const target = relative(root, resolve(dirname(path), specifier))
     const targetRoom = target.split('/')[1] ?? ''
@@ -49,8 +50,10 @@ for (const path of sourceFiles(join(root, 'src'))) {
       if (!target.endsWith('package.json')) breaches.push(`${file} imports ${target}, outside src/`)
     } else if (targetRoom !== room) {
       if (!allowed?.includes(targetRoom)) breaches.push(`${file} may not import from ${targetRoom}`)
-      if (!/^src\/[^/]+\/index\.ts$/.test(target)) breaches.push(`${file} imports ${target}: enter a room by its index.ts`)
-      if (decidingFile.test(file) && ['kube', 'host'].includes(targetRoom)) breaches.push(`${file} decides, but imports ${target}`)
+      if (!/^src\/[^/]+\/index\.ts$/.test(target))
+        breaches.push(`${file} imports ${target}: enter a room by its index.ts`)
+      if (decidingFile.test(file) && ['kube', 'host'].includes(targetRoom))
+        breaches.push(`${file} decides, but imports ${target}`)
     }
   }
 }
