@@ -10,7 +10,7 @@ export interface BenchOptions {
   readonly peers: readonly Peer[]
   /** Sizes given on the command line, by flag. */
   readonly numbers: Readonly<Record<string, number>>
-  log(line: string): void
+  readonly log: (line: string) => void
 }
 
 export type Metrics = Readonly<Record<string, number>>

@@ -34,13 +34,13 @@ async function countOf(client: KubeClient, resource: typeof resources.pods): Pro
   return 0
 }
 
-/** Changes one annotation on the first `count` pods: one watch event each. */
-export async function touchPods(client: KubeClient, count: number): Promise<void> {
-  const mark = String(Date.now())
+/** Changes one annotation, `count` times, going round the pods: one watch event each. */
+export async function touchPods(client: KubeClient, count: number, pods: number): Promise<void> {
+  const start = Date.now()
   await inParallel(0, count, (index) =>
-    client.patch(resources.pods, podRef(index), {
+    client.patch(resources.pods, podRef(index % pods), {
       type: 'merge',
-      body: { metadata: { annotations: { 'bench.fettle.dev/touched': mark } } },
+      body: { metadata: { annotations: { 'bench.fettle.dev/touched': `${start}-${index}` } } },
     }),
   )
 }

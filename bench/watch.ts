@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
 import { adminKubeconfig, bringUp, connectTo, takeDown } from '../src/dev/index.ts'
-import type { KubeClient } from '../src/kube/index.ts'
 import { type Bench, type BenchOptions, type Metrics, medians, ratios } from './bench.ts'
 import { createObjects, touchPods } from './watch-objects.ts'
 
@@ -32,18 +31,21 @@ export const watchBench: Bench = async (options) => {
     )
     const client = await connectTo(record)
     const contenders = await bundleContenders(folder)
-    const measure = (contender: string, runs: number) =>
-      measureContender(contenders, contender, adminKubeconfig(record), client, { ...options, runs })
+    const measure = (contender: string, share: number, runs: number) =>
+      measureContender(contenders, contender, adminKubeconfig(record), () => touchPods(client, burst, pods * share), {
+        ...options,
+        runs,
+      })
     try {
       const growth: Record<string, Metrics> = {}
       for (const share of [0.25, 0.5]) {
         await createObjects(client, { nodes: nodes * share, pods: pods * share }, options.log)
-        growth[String(share)] = await measure('ours', 1)
+        growth[String(share)] = await measure('ours', share, 1)
       }
       await createObjects(client, { nodes, pods }, options.log)
-      const ours = await measure('ours', options.runs)
-      const peers = { 'client-node': await measure('client-node', options.runs) }
-      const floor = await measure('floor', options.runs)
+      const ours = await measure('ours', 1, options.runs)
+      const peers = { 'client-node': await measure('client-node', 1, options.runs) }
+      const floor = await measure('floor', 1, options.runs)
       return {
         bench: 'watch',
         work: {
@@ -93,13 +95,13 @@ async function measureContender(
   folder: string,
   contender: string,
   kubeconfig: string,
-  client: KubeClient,
+  touch: () => Promise<void>,
   options: BenchOptions,
 ): Promise<Metrics> {
   const runs: Metrics[] = []
   for (let run = 0; run < options.runs; run++) {
-    const cost = await runContender(folder, contender, kubeconfig, client, 'cost')
-    const turns = await runContender(folder, contender, kubeconfig, client, 'turns')
+    const cost = await runContender(folder, contender, kubeconfig, touch, 'cost')
+    const turns = await runContender(folder, contender, kubeconfig, touch, 'turns')
     runs.push({ ...cost, ...turns })
     options.log(`${contender}, run ${run + 1}: ${JSON.stringify({ ...cost, ...turns })}`)
   }
@@ -111,7 +113,7 @@ async function runContender(
   folder: string,
   contender: string,
   kubeconfig: string,
-  client: KubeClient,
+  touch: () => Promise<void>,
   mode: Mode,
 ): Promise<Metrics> {
   const child = spawn(process.execPath, [join(folder, `${contender}.mjs`)], {
@@ -123,7 +125,7 @@ async function runContender(
   try {
     for await (const line of createInterface({ input: child.stdout })) {
       const message = JSON.parse(line) as { readonly synced?: true; readonly metrics?: Metrics }
-      if (message.synced) await touchPods(client, burst)
+      if (message.synced) await touch()
       if (message.metrics) metrics = message.metrics
     }
   } finally {

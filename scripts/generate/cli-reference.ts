@@ -55,7 +55,7 @@ function section(path: string, command: Command): string {
 }
 
 function row(what: string, meaning: string, standard: unknown): string {
-  return `| \`${what}\` | ${meaning} | ${standard === undefined || standard === false ? '' : `\`${String(standard)}\``} |`
+  return `| \`${what}\` | ${meaning} | ${standard === undefined || standard === false ? '' : `\`${JSON.stringify(standard).replaceAll('"', '')}\``} |`
 }
 
 function sentence(text: string): string {

@@ -4,15 +4,15 @@ import { type ProgressStream, progressOn } from './progress.ts'
 /** What a command may touch of the outside; tests pass their own. */
 export interface CliContext {
   /** What the command is asked for; goes to stdout. */
-  out(text: string): void
+  readonly out: (text: string) => void
   /** Remarks for a person; goes to stderr. */
-  err(text: string): void
+  readonly err: (text: string) => void
   readonly progress: ProgressStream
-  nowMs(): number
+  readonly nowMs: () => number
   /** Aborts on Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal
   /** Sets what the process returns; the last call counts. */
-  exitCode(code: number): void
+  readonly exitCode: (code: number) => void
 }
 
 export function devReport(context: CliContext): DevReport {

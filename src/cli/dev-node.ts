@@ -56,7 +56,7 @@ export function addDevNodeCommands(dev: Command, context: CliContext, nameOption
     .action(async (name: string, options: { name: string }) => {
       const record = requireCluster(options.name)
       await withClient(record, async (client) => {
-        await assertNode(name, record, await simulatedNodeNames(client))
+        assertNode(name, record, await simulatedNodeNames(client))
         if (realNodeNames(record).includes(name)) await removeRealNode(record, name)
         await removeNode(client, name)
       })
@@ -71,7 +71,7 @@ export function addDevNodeCommands(dev: Command, context: CliContext, nameOption
     .action(async (name: string, options: { name: string }) => {
       const record = requireCluster(options.name)
       await withClient(record, async (client) => {
-        await assertNode(name, record, await simulatedNodeNames(client))
+        assertNode(name, record, await simulatedNodeNames(client))
         if (realNodeNames(record).includes(name)) await rebootRealNode(record, name)
         else await rebootSimulatedNode(client, name)
       })

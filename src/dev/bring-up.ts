@@ -13,8 +13,8 @@ import { addToUserKubeconfig } from './user-kubeconfig.ts'
 
 /** What a person sees while a cluster comes up. */
 export interface DevReport {
-  working(text: string): void
-  finished(text: string): void
+  readonly working: (text: string) => void
+  readonly finished: (text: string) => void
 }
 
 export interface UpOptions {

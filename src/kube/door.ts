@@ -15,9 +15,9 @@ export interface KubeClient {
   delete(resource: Resource, ref: ObjectRef, options: DeleteOptions): Promise<void>
   /** POST pods/eviction with a UID precondition. */
   evict(pod: ObjectRef, options: DeleteOptions): Promise<void>
-  /** One watch request, until the server ends it, an error is thrown, or the signal aborts. */
+  /** One watch request, until the server ends it or an error is thrown; an abort throws the signal's reason. Never retries. */
   watch<T extends KubeObject>(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent<T>>
-  /** A raw request for whatever has no verb here: discovery, version, scale, logs. Body and result are JSON. */
+  /** A raw request for whatever has no verb here: discovery, version, logs. Body and result are JSON; a text answer is a string. */
   request<T>(options: RawRequest): Promise<T>
   /** Releases sockets and timers. Calls after it fail. */
   close(): void
@@ -25,7 +25,7 @@ export interface KubeClient {
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** For the whole call with all its retries. Default 30 s. */
+  /** For the whole call with all its retries. Default 30 s; for a list 60 s, per page. */
   readonly deadlineMs?: number
   readonly subresource?: string
 }
@@ -42,7 +42,8 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 export interface DeleteOptions extends CallOptions {
-  readonly uid: string | 'any'
+  /** The UID that the object must still have, or `any`. */
+  readonly uid: string
   readonly resourceVersion?: string
   readonly gracePeriodSeconds?: number
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'
@@ -82,8 +83,10 @@ export interface WatchOptions {
   /** Ask the server to stream the present state first, then a bookmark, then changes. */
   readonly sendInitialEvents?: boolean
   readonly timeoutSeconds?: number
-  /** No byte for this long means that the connection is dead. */
+  /** No byte for this long means that the connection is dead. Default 150 s: two bookmarks must be missing. */
   readonly inactivityMs?: number
+  /** Called once, when the server has accepted the watch. */
+  readonly onOpen?: () => void
 }
 
 export type WatchEvent<T> =
