@@ -26,14 +26,22 @@ const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderTh
 let events = 0
 let isSynced = false
 
+const endMark = 'k8s.io/initial-events-end'
+
 async function follow(kind: string): Promise<void> {
+  let tail = Buffer.alloc(0)
   await new Promise<void>((resolve, reject) => {
     get(`${cluster.server}/api/v1/${kind}?${query}`, { agent }, (answer) => {
       answer.on('data', (chunk: Buffer) => {
         if (isSynced) {
           for (const byte of chunk) if (byte === 10) events++
           if (events >= meter.changes) meter.finished()
-        } else if (chunk.includes('k8s.io/initial-events-end')) resolve()
+        } else {
+          // The mark may lie across two chunks.
+          if (Buffer.concat([tail, chunk.subarray(0, endMark.length)]).includes(endMark) || chunk.includes(endMark))
+            resolve()
+          tail = Buffer.from(chunk.subarray(-endMark.length))
+        }
       })
     }).on('error', reject)
   })

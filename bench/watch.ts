@@ -120,7 +120,7 @@ async function runContender(
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, KUBECONFIG: kubeconfig, BENCH_MODE: mode, BENCH_CHANGES: String(burst) },
   })
-  const deadline = setTimeout(() => child.kill('SIGKILL'), 10 * 60_000)
+  const deadline = setTimeout(() => child.kill('SIGKILL'), 5 * 60_000)
   let metrics: Metrics | undefined
   try {
     for await (const line of createInterface({ input: child.stdout })) {

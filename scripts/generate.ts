@@ -1,12 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { apiReference } from './generate/api-reference.ts'
+import { chartFiles } from './generate/chart.ts'
 import { cliReference } from './generate/cli-reference.ts'
+import { customResourceManifests } from './generate/crds.ts'
 import { errorReference } from './generate/error-reference.ts'
+import { jsonSchemas } from './generate/json-schemas.ts'
 
 /** Everything that is generated and committed. `--check` writes nothing and fails on a difference. */
 const files: Readonly<Record<string, () => string>> = {
+  'docs/reference/api.md': apiReference,
   'docs/reference/cli.md': cliReference,
   'docs/reference/errors.md': errorReference,
+  ...customResourceManifests(),
+  ...chartFiles(),
+  ...jsonSchemas(),
 }
 
 const check = process.argv.includes('--check')

@@ -15,6 +15,11 @@ export interface CliContext {
   readonly exitCode: (code: number) => void
 }
 
+/** Said to a person as it is, without a stack. */
+export class CliFault extends Error {
+  readonly code = 'CliFault'
+}
+
 export function devReport(context: CliContext): DevReport {
   const progress = progressOn(context.progress, context.nowMs)
   return { working: (text) => progress.update(text), finished: (text) => progress.done(text) }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { type Command, Option } from 'commander'
 import {
@@ -10,7 +10,7 @@ import {
   type ClusterStatus,
   controlPlaneProgram,
   DevFault,
-  logPath,
+  logPathOf,
   places,
   readRecord,
   startCluster,
@@ -120,8 +120,7 @@ export function addDevCommands(program: Command, context: CliContext): void {
     .addOption(nameOption())
     .option('--tail <lines>', 'only the last lines', wholeNumber(1, 1_000_000))
     .action((component: string, { name, tail }: { name: string; tail?: number }) => {
-      const path = logPath(requireCluster(name), component)
-      if (!existsSync(path)) throw new DevFault(`${component} of cluster ${name} has no log (${path})`)
+      const path = logPathOf(requireCluster(name), component)
       const text = readFileSync(path, 'utf8')
       context.out(tail === undefined ? text : `${text.trimEnd().split('\n').slice(-tail).join('\n')}\n`)
     })
@@ -134,7 +133,9 @@ export function addDevCommands(program: Command, context: CliContext): void {
     .action(async (args: string[], { name }: { name: string }) => {
       const record = requireCluster(name)
       const kubectl = await controlPlaneProgram(devReport(context), places(), context.signal)
-      context.exitCode(await inTerminal([kubectl, 'kubectl', '--kubeconfig', adminKubeconfig(record), ...args]))
+      context.exitCode(
+        await inTerminal([kubectl, 'kubectl', '--kubeconfig', adminKubeconfig(record), ...args], context.signal),
+      )
     })
 
   addDevNodeCommands(dev, context, nameOption)
@@ -170,8 +171,10 @@ export function statusText(status: ClusterStatus): string {
 }
 
 /** Gives the terminal to another program, so that `kubectl exec -it` and pagers work. */
-async function inTerminal([command = '', ...args]: string[]): Promise<number> {
+async function inTerminal([command = '', ...args]: string[], stop: AbortSignal): Promise<number> {
   const child = spawn(command, args, { stdio: 'inherit' })
+  // On Ctrl-C the terminal tells both; a signal to this process alone must not leave the other one behind.
+  stop.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve(code ?? (signal ? 130 : 1)))

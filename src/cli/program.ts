@@ -1,10 +1,16 @@
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { CliContext } from './context.ts'
-import { addDemoCommand } from './demo.ts'
+import { addProgramCommands, type Programs } from './controller.ts'
+import { addDemoCommand } from './demo/demo.ts'
 import { addDevCommands } from './dev.ts'
+import { addExplainCommand } from './explain.ts'
+import { addInstallCommands } from './install.ts'
+import { addNodeCommands } from './node.ts'
+import { addQueueCommand } from './queue.ts'
+import { addStatusCommand } from './status.ts'
 
-export function createProgram(context: CliContext): Command {
+export function createProgram(context: CliContext, programs: Programs): Command {
   const program = new Command('fettle')
     .description('Keeps Kubernetes clusters, and the machines under them, in the state you declared.')
     .version(manifest.version)
@@ -13,5 +19,11 @@ export function createProgram(context: CliContext): Command {
     .configureOutput({ writeOut: context.out, writeErr: context.err })
   addDevCommands(program, context)
   addDemoCommand(program, context)
+  addStatusCommand(program, context)
+  addQueueCommand(program, context)
+  addExplainCommand(program, context)
+  addNodeCommands(program, context)
+  addInstallCommands(program, context)
+  addProgramCommands(program, context, programs)
   return program
 }

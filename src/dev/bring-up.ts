@@ -1,11 +1,15 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type KubeClient, resources } from '../kube/index.ts'
+import { isNotFound, type KubeClient, resources } from '../kube/index.ts'
 import { type BuildProgress, ensureBuilt } from './build.ts'
-import { adminKubeconfig, type ClusterRecord, createRecord, readRecord } from './cluster-record.ts'
+import { adminKubeconfig, type ClusterRecord, createRecord, readRecord, withClusterLock } from './cluster-record.ts'
+import { runningComponents } from './components.ts'
 import { connectTo } from './connect.ts'
 import { type ControlPlaneComponent, prepareControlPlane, startControlPlane } from './control-plane.ts'
 import { DevFault } from './errors.ts'
-import { type Places, places } from './places.ts'
+import { missingForRealNodes } from './machine/needs.ts'
+import { clusterFolder, type Places, places } from './places.ts'
 import { addRealNodes, realNodeNames, startRealNodes } from './real-nodes.ts'
 import { addSimulatedNodes, taintSimulatedNodes } from './simulated-nodes.ts'
 import { takeDown } from './take-down.ts'
@@ -47,12 +51,39 @@ export async function bringUp(options: UpOptions, report: DevReport, signal?: Ab
     throw new DevFault(
       `the embedded cluster runs on Linux, this is ${process.platform}; every other command works with --kubeconfig`,
     )
-  const existing = readRecord(options.name, where)
+  // Before anything is built or started: it takes minutes, and would all be for nothing.
+  const missing = options.realNodes > 0 ? await missingForRealNodes() : []
+  if (missing.length > 0) throw new DevFault(missing.join('\n'))
+  return withClusterLock(options.name, where, signal, async () => {
+    const existing = readRecord(options.name, where)
+    if (!existing) assertNothingThere(options.name, where)
+    try {
+      return await complete(options, existing, report, where, signal)
+    } catch (error) {
+      if (!existing) await cleanUp(options.name, report)
+      throw error
+    }
+  })
+}
+
+/** A cluster that lost its record still has its processes and data; under new ports they would only be in the way. */
+function assertNothingThere(name: string, where: Places): void {
+  const folder = clusterFolder(name, where)
+  if (existsSync(join(folder, 'etcd', 'member')) || runningComponents(folder).length > 0)
+    throw new DevFault(`cluster ${name} has lost its record; \`fettle dev down --name ${name}\` removes it whole`)
+}
+
+async function cleanUp(name: string, report: DevReport): Promise<void> {
   try {
-    return await complete(options, existing, report, where, signal)
-  } catch (error) {
-    if (!existing) await takeDown(options.name, report)
-    throw error
+    await takeDown(name, report)
+  } catch (cause) {
+    const seen = cause instanceof Error ? cause.message : String(cause)
+    throw new DevFault(
+      `cluster ${name} is not removed whole (${seen}); \`fettle dev down --name ${name}\` tries again`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -66,22 +97,15 @@ async function complete(
   const program = await controlPlaneProgram(report, where, signal)
   signal?.throwIfAborted()
   const record =
-    existing ??
-    (await createRecord(
-      options.name,
-      {
-        nodeLeaseSeconds: leaseSeconds(options.simulatedNodes),
-        ...(options.userKubeconfig ? { userKubeconfig: options.userKubeconfig } : {}),
-      },
-      where,
-    ))
+    existing ?? (await createRecord(options.name, { nodeLeaseSeconds: leaseSeconds(options.simulatedNodes) }, where))
   report.working('starting the control plane')
-  await startCluster(record, program, report, signal, options.components)
+  await startMissing(record, program, report, signal, options.components)
   if (options.userKubeconfig) await addToUserKubeconfig(record, program, options.userKubeconfig)
   const client = await connectTo(record)
   try {
     if (options.realNodes > 0) await addRealNodes(record, { count: options.realNodes, program }, report, signal)
     await populate(record, client, options, report, signal)
+    if (options.components?.includes('kube-controller-manager') ?? true) await waitForDefaultAccount(client, signal)
   } finally {
     client.close()
   }
@@ -94,6 +118,15 @@ export async function startCluster(
   program: string,
   report: DevReport,
   signal?: AbortSignal,
+): Promise<void> {
+  await withClusterLock(record.name, places(), signal, () => startMissing(record, program, report, signal))
+}
+
+async function startMissing(
+  record: ClusterRecord,
+  program: string,
+  report: DevReport,
+  signal: AbortSignal | undefined,
   components?: readonly ControlPlaneComponent[],
 ): Promise<void> {
   await prepareControlPlane(record, program)
@@ -115,6 +148,23 @@ async function populate(
   report.working(`adding ${options.simulatedNodes} simulated nodes`)
   await addSimulatedNodes(client, { count: options.simulatedNodes, zones: options.zones, tainted })
   await waitForReadyNodes(client, options.simulatedNodes + realNodeNames(record).length, report, signal)
+}
+
+/** Pods are refused while their namespace has no default account, and the controller that makes it needs a moment. */
+async function waitForDefaultAccount(client: KubeClient, signal: AbortSignal | undefined): Promise<void> {
+  for (let attempt = 0; attempt < 300; attempt++) {
+    signal?.throwIfAborted()
+    try {
+      await client.get(resources.serviceAccounts, { namespace: 'default', name: 'default' })
+      return
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+    await sleep(100)
+  }
+  throw new DevFault(
+    'the controller manager made no default account in 30 s: see `fettle dev logs kube-controller-manager`',
+  )
 }
 
 /** Small clusters notice a dead node within 40 s; in large ones heartbeats would be most of the traffic. */

@@ -19,6 +19,7 @@ const targets = {
     ),
     usually: '2 minutes',
   },
+  helm: { module: 'helm', packages: ['helm.sh/helm/v3/cmd/helm'], usually: '2 minutes' },
 } as const
 
 export type BuildTarget = keyof typeof targets
@@ -55,6 +56,10 @@ export async function ensureBuilt(
     // Another process may have built it while this one waited.
     if (existsSync(folder)) return folder
     await assertCanBuild(where)
+    // Nobody else builds this target now: what lies here half done is the rest of a crash.
+    for (const name of readdirSync(join(where.cache, 'programs')))
+      if (name.startsWith(`${target}-`) && name.includes('.part-'))
+        await rm(join(where.cache, 'programs', name), { recursive: true, force: true })
     const scratch = await mkdtemp(`${folder}.part-`)
     try {
       await compile(target, sources, scratch, onProgress, signal)

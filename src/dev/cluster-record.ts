@@ -22,8 +22,8 @@ export interface ClusterRecord {
   }
   /** Heartbeats of simulated nodes are this far apart at most; large clusters beat slower. */
   readonly nodeLeaseSeconds: number
-  /** A kubeconfig of the user's that also got this cluster's context. */
-  readonly userKubeconfig?: string
+  /** Kubeconfigs of the user's that also got this cluster's context; absolute paths. */
+  readonly userKubeconfigs: readonly string[]
 }
 
 export function apiServerUrl(record: ClusterRecord): string {
@@ -41,14 +41,32 @@ function recordPath(folder: string): string {
 export function readRecord(name: string, where: Places): ClusterRecord | undefined {
   const path = recordPath(clusterFolder(name, where))
   if (!existsSync(path)) return undefined
+  const fault = (cause?: unknown) =>
+    new DevFault(`${path} cannot be read; \`fettle dev down --name ${name}\` removes the cluster whole`, { cause })
+  let value: unknown
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as ClusterRecord
+    value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new DevFault(`${path} cannot be read; \`fettle dev down --name ${name}\` removes the cluster whole`, {
-      cause,
-    })
+    throw fault(cause)
   }
+  if (!isRecord(value)) throw fault()
+  return value
 }
+
+/** Crashes, full disks and people leave all kinds of JSON behind. */
+function isRecord(value: unknown): value is ClusterRecord {
+  const { name, folder, index, ports, nodeLeaseSeconds, userKubeconfigs } = (value ?? {}) as Partial<ClusterRecord>
+  return (
+    typeof name === 'string' &&
+    typeof folder === 'string' &&
+    typeof index === 'number' &&
+    typeof nodeLeaseSeconds === 'number' &&
+    Array.isArray(userKubeconfigs) &&
+    portNames.every((port) => typeof ports?.[port] === 'number')
+  )
+}
+
+const portNames = ['apiServer', 'etcd', 'etcdPeer', 'controllerManager', 'scheduler', 'kwok'] as const
 
 export function writeRecord(record: ClusterRecord): void {
   const path = recordPath(record.folder)
@@ -56,10 +74,26 @@ export function writeRecord(record: ClusterRecord): void {
   renameSync(`${path}.part`, path)
 }
 
+/** Runs `work` alone: no other command brings this cluster up, or starts it, at the same time. */
+export async function withClusterLock<T>(
+  name: string,
+  where: Places,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  mkdirSync(where.home, { recursive: true })
+  return withFolderLock(clusterLock(name, where), signal, work)
+}
+
+/** Beside the cluster's folder and not in it: down removes that one while the lock is held. */
+export function clusterLock(name: string, where: Places): string {
+  return join(where.home, `${name}.lock`)
+}
+
 /** Settles the ports and the network of a new cluster. Two that start at once never get the same ones. */
 export async function createRecord(
   name: string,
-  options: { readonly nodeLeaseSeconds: number; readonly userKubeconfig?: string },
+  options: { readonly nodeLeaseSeconds: number },
   where: Places,
 ): Promise<ClusterRecord> {
   const folder = clusterFolder(name, where)
@@ -83,7 +117,7 @@ export async function createRecord(
       index: await freeIndex(others.map((other) => other.index)),
       ports: { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok },
       nodeLeaseSeconds: options.nodeLeaseSeconds,
-      ...(options.userKubeconfig ? { userKubeconfig: options.userKubeconfig } : {}),
+      userKubeconfigs: [],
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeRecord(record)

@@ -184,11 +184,15 @@ export async function startComponent(
   const running = runningComponents(record.folder).find((process) => process.component === component)
   if (running) return running.identity
   const port = listeningPort(record, component)
-  if (!(await isFree(port)))
-    throw new DevFault(
-      `port ${port}, which ${component} of cluster ${record.name} uses, is taken by another process: ` +
-        `end that process, or make the cluster anew with \`fettle dev down --name ${record.name}\` and \`up\``,
-    )
+  // A process that was killed is gone a moment before its last thread lets go of its sockets.
+  for (let waitedMs = 0; !(await isFree(port)); waitedMs += 100) {
+    if (waitedMs >= 3_000)
+      throw new DevFault(
+        `port ${port}, which ${component} of cluster ${record.name} uses, is taken by another process: ` +
+          `end that process, or make the cluster anew with \`fettle dev down --name ${record.name}\` and \`up\``,
+      )
+    await sleep(100)
+  }
   return startDetached([program, component, ...componentArguments(record, component)], {
     logPath: logPath(record, component),
     env: markedEnvironment(record.folder, component),

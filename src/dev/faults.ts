@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { endProcess, signalProcess } from '../host/index.ts'
 import { type KubeClient, type KubeObject, resources } from '../kube/index.ts'
 import type { ClusterRecord } from './cluster-record.ts'
@@ -5,7 +6,7 @@ import { runningComponents } from './components.ts'
 import { type ControlPlaneComponent, startControlPlane } from './control-plane.ts'
 import { DevFault } from './errors.ts'
 
-/** Ends one component at once, as a crash would. It stays down until `restartComponent`. */
+/** Ends one component at once, as a crash would. It stays down until `restartComponents`. */
 export async function killComponent(record: ClusterRecord, component: ControlPlaneComponent): Promise<void> {
   const running = runningComponents(record.folder).filter((process) => process.component === component)
   if (running.length === 0) throw new DevFault(`${component} of cluster ${record.name} does not run`)
@@ -29,7 +30,7 @@ export function freezeComponent(record: ClusterRecord, component: ControlPlaneCo
 
 export interface ExpirableToken {
   readonly token: string
-  /** From now on the API server answers 401 to this token. */
+  /** Resolves when the API server answers 401 to this token; it remembers a token it has seen for ten seconds. */
   expire(): Promise<void>
 }
 
@@ -56,6 +57,22 @@ export async function issueExpirableToken(
   })
   return {
     token: reply.status.token,
-    expire: () => client.delete(resources.secrets, { name, namespace: account.namespace }, { uid }),
+    expire: async () => {
+      await client.delete(resources.secrets, { name, namespace: account.namespace }, { uid })
+      await untilRefused(client, reply.status.token)
+    },
   }
+}
+
+async function untilRefused(client: KubeClient, token: string): Promise<void> {
+  for (let attempt = 0; attempt < 150; attempt++) {
+    const review = await client.request<{ readonly status?: { readonly authenticated?: boolean } }>({
+      method: 'POST',
+      path: '/apis/authentication.k8s.io/v1/tokenreviews',
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } },
+    })
+    if (!review.status?.authenticated) return
+    await sleep(200)
+  }
+  throw new DevFault('the API server still takes a token 30 s after the Secret that it is bound to was deleted')
 }

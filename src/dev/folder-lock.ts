@@ -1,46 +1,80 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive, type ProcessIdentity, startTicksOf } from '../host/index.ts'
+import { isAlive, startTicksOf } from '../host/index.ts'
 
 /**
- * Runs `work` while holding a lock between processes. A folder is the lock, because making one is atomic on every
- * file system; the owner's identity inside lets the next process take over from one that died.
+ * Runs `work` while holding a lock between processes. The lock is a folder in which everyone who wants it puts a
+ * file named after himself, and has it when he then finds nobody else alive in there. Names of the dead may be
+ * removed by anyone at any time, so nobody can mistake a new owner for the dead one that he came to replace.
  */
 export async function withFolderLock<T>(
   path: string,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const owner = join(path, 'owner.json')
-  for (;;) {
-    signal?.throwIfAborted()
-    try {
-      await mkdir(path)
-      break
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    if (await isAbandoned(owner)) await rm(path, { recursive: true, force: true })
-    else await sleep(100, undefined, signal ? { signal } : {})
-  }
+  const mine = `${process.pid}-${startTicksOf(process.pid) ?? 0}-${randomBytes(4).toString('hex')}`
+  signal?.throwIfAborted()
+  // Uneven waits: two that found each other and both stepped back must not meet again for ever.
+  while (!(await enter(path, mine))) await sleep(20 + Math.random() * 100, undefined, signal ? { signal } : {})
   try {
-    const identity: ProcessIdentity = { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0 }
-    await writeFile(owner, JSON.stringify(identity))
     return await work()
   } finally {
-    await rm(path, { recursive: true, force: true })
+    await leave(path, mine)
   }
 }
 
-/** An owner that is not written yet gets a second to do so. */
-async function isAbandoned(owner: string): Promise<boolean> {
-  for (let attempt = 0; attempt < 10; attempt++) {
-    try {
-      return !isAlive(JSON.parse(await readFile(owner, 'utf8')) as ProcessIdentity)
-    } catch {
-      await sleep(100)
-    }
+/** Removes a lock whose owner died; leaves one that someone holds. */
+export async function removeAbandonedLock(path: string): Promise<void> {
+  if ((await othersAlive(path, '')).length === 0) await removeEmpty(path)
+}
+
+async function enter(path: string, mine: string): Promise<boolean> {
+  if ((await othersAlive(path, mine)).length > 0) return false
+  try {
+    await mkdir(path, { recursive: true })
+    await writeFile(join(path, mine), '')
+  } catch (error) {
+    // The one before took the empty folder away in between.
+    if (isAbsence(error)) return false
+    throw error
   }
-  return true
+  if ((await othersAlive(path, mine)).length === 0) return true
+  await leave(path, mine)
+  return false
+}
+
+async function leave(path: string, mine: string): Promise<void> {
+  await rm(join(path, mine), { force: true })
+  await removeEmpty(path)
+}
+
+async function othersAlive(path: string, mine: string): Promise<string[]> {
+  const alive: string[] = []
+  for (const name of await readdir(path).catch(nobody)) {
+    if (name === mine) continue
+    const [pid, startTicks] = name.split('-').map(Number)
+    if (pid !== undefined && startTicks !== undefined && isAlive({ pid, startTicks })) alive.push(name)
+    else await rm(join(path, name), { force: true })
+  }
+  return alive
+}
+
+function nobody(error: unknown): string[] {
+  if (isAbsence(error)) return []
+  throw error
+}
+
+async function removeEmpty(path: string): Promise<void> {
+  try {
+    await rmdir(path)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (!isAbsence(error) && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

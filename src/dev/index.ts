@@ -9,12 +9,15 @@ export {
 } from './bring-up.ts'
 export { adminKubeconfig, apiServerUrl, type ClusterRecord, readRecord } from './cluster-record.ts'
 export { connectTo } from './connect.ts'
-export { type ControlPlaneComponent, logPath } from './control-plane.ts'
+export type { ControlPlaneComponent } from './control-plane.ts'
 export { DevFault } from './errors.ts'
 export { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 export { freezeComponent, issueExpirableToken, killComponent, restartComponents } from './faults.ts'
+export { runInMachine } from './machine/machine.ts'
+export { missingForRealNodes } from './machine/needs.ts'
+export { healMachine, partitionMachine } from './machine/network.ts'
 export { clusterFolder, type Places, packageFolder, places } from './places.ts'
-export { addRealNodes, realNodeNames, rebootRealNode, removeRealNode } from './real-nodes.ts'
+export { addRealNodes, logPathOf, realNode, realNodeNames, rebootRealNode, removeRealNode } from './real-nodes.ts'
 export {
   addSimulatedNodes,
   rebootSimulatedNode,

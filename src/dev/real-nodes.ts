@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDetached } from '../host/index.ts'
@@ -10,7 +10,7 @@ import { certificateFolder, issueCertificates } from './certificates.ts'
 import type { ClusterRecord } from './cluster-record.ts'
 import { markedEnvironment, runningComponents } from './components.ts'
 import { connectTo } from './connect.ts'
-import { logPath } from './control-plane.ts'
+import { controlPlaneComponents, logPath } from './control-plane.ts'
 import { DevFault } from './errors.ts'
 import {
   isMachineRunning,
@@ -53,6 +53,19 @@ export function realNode(record: ClusterRecord, name: string): Machine {
     name,
     folder: join(machineFolder(record), name),
   }
+}
+
+/** The log of a component of the control plane or, under its name, of a real node. */
+export function logPathOf(record: ClusterRecord, name: string): string {
+  const machines = realNodeNames(record)
+  const logs = [...controlPlaneComponents, ...(machines.length > 0 ? ['forward'] : [])].map((component) => ({
+    of: component as string,
+    path: logPath(record, component),
+  }))
+  logs.push(...machines.map((machine) => ({ of: machine, path: machineLogPath(realNode(record, machine)) })))
+  const found = logs.find((log) => log.of === name && existsSync(log.path))
+  if (found) return found.path
+  throw new DevFault(`cluster ${record.name} has no log of ${name}; it can have ${logs.map(({ of }) => of).join(', ')}`)
 }
 
 /** Adds machines until there are `count`, and waits until all are Ready. */
@@ -133,8 +146,7 @@ async function startOptions(
     apiServerPort: record.ports.apiServer,
     caPem: readFileSync(join(certificateFolder(record), 'ca.crt'), 'utf8'),
     issueCertificate: async (order) => {
-      const name = order.commonName.replaceAll(':', '-')
-      const [issued] = await issueCertificates(record, program, [{ name, ...order }])
+      const [issued] = await issueCertificates(record, program, [{ name: certificateOf(order.commonName), ...order }])
       if (!issued) throw new DevFault(`no certificate was issued for ${order.commonName}`)
       return issued
     },
@@ -179,9 +191,15 @@ export async function stopRealNodes(record: ClusterRecord): Promise<void> {
   await removeAllMachines(scopeOf(record.folder, record.name))
 }
 
-/** Powers the machine off and deletes it; its Node object is the caller's. */
+/** Powers the machine off and deletes it with its identity; its Node object is the caller's. */
 export async function removeRealNode(record: ClusterRecord, name: string): Promise<void> {
   await removeMachine(realNode(record, name))
+  for (const ending of ['crt', 'key'])
+    rmSync(join(certificateFolder(record), `${certificateOf(`system:node:${name}`)}.${ending}`), { force: true })
+}
+
+function certificateOf(commonName: string): string {
+  return commonName.replaceAll(':', '-')
 }
 
 export async function rebootRealNode(record: ClusterRecord, name: string): Promise<void> {

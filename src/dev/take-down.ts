@@ -3,12 +3,13 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { endProcess } from '../host/index.ts'
 import type { DevReport } from './bring-up.ts'
-import { type ClusterRecord, readRecord } from './cluster-record.ts'
+import { type ClusterRecord, clusterLock, readRecord } from './cluster-record.ts'
 import { runningComponents } from './components.ts'
 import { controlPlaneComponents } from './control-plane.ts'
+import { removeAbandonedLock } from './folder-lock.ts'
 import { clusterFolder, places } from './places.ts'
 import { removeRealNodes, stopRealNodes } from './real-nodes.ts'
-import { removeFromUserKubeconfig } from './user-kubeconfig.ts'
+import { removeFromUserKubeconfigs } from './user-kubeconfig.ts'
 
 /** Ends everything that the cluster runs, in the reverse of the order in which it starts; keeps its data. */
 export async function stopCluster(name: string): Promise<void> {
@@ -29,8 +30,9 @@ export async function takeDown(name: string, report: DevReport): Promise<boolean
   await removeRealNodes(name)
   await endComponents(folder, 2_000)
   const program = record && cachedControlPlane()
-  if (record && program) await removeFromUserKubeconfig(record, program)
+  if (record && program) await removeFromUserKubeconfigs(record, program)
   await rm(folder, { recursive: true, force: true })
+  await removeAbandonedLock(clusterLock(name, places()))
   if (existed) report.finished(`cluster ${name} is gone`)
   return existed
 }

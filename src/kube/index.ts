@@ -35,6 +35,9 @@ export {
   type StatusCause,
   type StatusDetails,
 } from './errors.ts'
+export type { EventNote, EventReporter, EventSubject } from './event-record.ts'
+export { EventRecorder, type EventRecorderOptions, type EventRecorderStats } from './events.ts'
+export { fencedClient } from './fenced-client.ts'
 export { type InClusterOptions, loadInCluster } from './in-cluster.ts'
 export {
   controllerUid,
@@ -62,6 +65,7 @@ export { type CacheRequest, SharedCaches, type SharedCachesOptions, selectionKey
 export { type CacheEvent, type IndexKeys, keyOf } from './store.ts'
 export type { CacheHandler } from './subscriber.ts'
 export { nodeTrimmer, podTrimmer, type Trim, trimAny } from './trim.ts'
+export { type GoneResult, type WaitOptions, type WaitResult, waitFor, waitUntilGone } from './wait.ts'
 export {
   type AddOptions,
   type DrainResult,

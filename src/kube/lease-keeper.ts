@@ -1,6 +1,6 @@
 import { abortable } from './abortable.ts'
 import { withDeadline } from './deadline.ts'
-import { isConflict, isNotFound } from './errors.ts'
+import { isAlreadyExists, isConflict, isNotFound } from './errors.ts'
 import type { Lease } from './kinds.ts'
 import type { LeaderOptions, LeaseTimes } from './lease.ts'
 import {
@@ -43,9 +43,10 @@ export class LeaseKeeper {
 
   /** Reads the Lease, or creates it. Answers after how many milliseconds it may be taken, if it does not change. */
   async look(signal: AbortSignal): Promise<number> {
-    const { clock, lease: ref } = this.#options
-    const lease = (await this.#read(signal)) ?? (await this.#write(unheldLease(ref, this.#highestToken), signal))
-    const now = clock.monotonic()
+    const lease = (await this.#read(signal)) ?? (await this.#create(signal))
+    // Another candidate created it in the same moment; the next look sees what it made.
+    if (!lease) return this.#durationMs
+    const now = this.#options.clock.monotonic()
     this.#seen = observe(this.#seen, lease, now)
     return waitBeforeTaking(lease, this.identity, this.#seen, this.#durationMs, now)
   }
@@ -86,6 +87,15 @@ export class LeaseKeeper {
     const { signal } = new AbortController()
     const lease = await this.#read(signal)
     if (isHeldBy(lease, this.identity, token)) await this.#write(releasedLease(lease, token), signal)
+  }
+
+  async #create(signal: AbortSignal): Promise<Lease | undefined> {
+    try {
+      return await this.#write(unheldLease(this.#options.lease, this.#highestToken), signal)
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error
+      return undefined
+    }
   }
 
   #heldLease(base: Lease, token: number): Lease {

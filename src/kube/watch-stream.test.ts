@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../time/fake-clock.ts'
 import { connect } from './client.ts'
 import type { WatchEvent, WatchOptions } from './door.ts'
@@ -136,8 +136,7 @@ describe('a watch', () => {
     const collected = collect(watch)
     setTimeout(() => stop.abort(new Error('enough')), 15)
     expect((await collected).thrown).toMatchObject({ message: 'enough' })
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    expect(isClosed).toBe(true)
+    await vi.waitFor(() => expect(isClosed).toBe(true), 5_000)
   })
 
   it('lets the socket go when the reader stops early', async () => {
@@ -153,7 +152,6 @@ describe('a watch', () => {
       expect(one.type).toBe('ADDED')
       break
     }
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    expect(isClosed).toBe(true)
+    await vi.waitFor(() => expect(isClosed).toBe(true), 5_000)
   })
 })

@@ -219,10 +219,11 @@ export class WorkQueue {
   /** A wake-up that came during the failed run may still come before the back-off: the world has changed since. */
   #fail(entry: ScheduledKey, run: Run, attempt: number, error: unknown): void {
     const { isTerminal, retryAfterMs = 0 } = readFailure(error)
+    const mayRetry = !isTerminal && !this.#isClosed
     let retryInMs: number | undefined
     if (isTerminal) this.#counts.terminal++
-    entry.failures = isTerminal || this.#isClosed ? 0 : attempt
-    if (!isTerminal && !this.#isClosed) {
+    entry.failures = mayRetry ? attempt : 0
+    if (mayRetry) {
       retryInMs = Math.max(this.#backoffMs(attempt), retryAfterMs)
       this.#schedule.holdUntil(entry, this.#clock.monotonic() + retryAfterMs)
       this.addAfter(entry.key, retryInMs, run)
@@ -238,14 +239,12 @@ export class WorkQueue {
   #limit(run: Run, finished: AbortSignal): void {
     const { runDeadlineMs } = this.#options
     if (runDeadlineMs === undefined) return
-    const reason = () => new DOMException(`the run of ${run.key} took longer than ${runDeadlineMs} ms`, 'TimeoutError')
+    const reason = new DOMException(`the run of ${run.key} took longer than ${runDeadlineMs} ms`, 'TimeoutError')
     this.#clock.sleep(runDeadlineMs, finished).then(
-      () => run.abort.abort(reason()),
+      () => run.abort.abort(reason),
       () => undefined,
     )
   }
 }
 
-function beforeSlash(key: string): string {
-  return key.slice(0, Math.max(0, key.indexOf('/')))
-}
+const beforeSlash = (key: string): string => key.slice(0, Math.max(0, key.indexOf('/')))

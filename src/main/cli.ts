@@ -1,5 +1,8 @@
 import { CommanderError } from 'commander'
 import { type CliContext, createProgram } from '../cli/index.ts'
+import { DevFault } from '../dev/index.ts'
+import { runAgent } from './agent.ts'
+import { runController } from './controller.ts'
 
 const stop = new AbortController()
 let signals = 0
@@ -28,11 +31,14 @@ const context: CliContext = {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 try {
-  await createProgram(context).parseAsync(process.argv)
+  await createProgram(context, { controller: runController, agent: runAgent }).parseAsync(process.argv)
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode
-  else if (stop.signal.aborted) process.stderr.write('\nfettle: interrupted; what was begun has been cleaned up\n')
-  else {
+  else if (stop.signal.aborted) {
+    // Whatever failed did so because it was stopped; only what could not be undone is worth a word.
+    const left = error instanceof DevFault ? `: ${error.message}` : ''
+    process.stderr.write(`\nfettle: ${(stop.signal.reason as Error).message}${left}\n`)
+  } else {
     process.stderr.write(`\nfettle: ${explain(error)}\n`)
     process.exitCode ||= 1
   }

@@ -112,8 +112,9 @@ export async function healMachine(machine: MachineRef): Promise<void> {
 /** Removes all namespaces of the cluster, and with them every cable that ends in one. */
 export async function deleteClusterNetwork(cluster: string): Promise<void> {
   const cables = await cablesOf(cluster)
-  if (existsSync(namespaceFolder))
-    for (const name of readdirSync(namespaceFolder)) if (isNamespaceOf(cluster, name)) await deleteNamespace(name)
+  const namespaces = existsSync(namespaceFolder) ? readdirSync(namespaceFolder) : []
+  const ours = namespaces.filter((name) => isNamespaceOf(cluster, name))
+  for (const name of ours) await deleteNamespace(name)
   // The kernel takes the host's end away a moment after the namespace of the other end is gone.
   for (
     let waitedMs = 0;
@@ -122,7 +123,7 @@ export async function deleteClusterNetwork(cluster: string): Promise<void> {
   )
     await sleep(20)
   for (const name of cables) await run(['ip', 'link', 'delete', name])
-  await releaseNamespaceFolder()
+  if (ours.length > 0) await releaseNamespaceFolder()
 }
 
 /** `ip netns` mounts its folder onto itself and never lets go. An empty one serves nobody; one in use refuses. */
@@ -138,8 +139,9 @@ export async function takenBy(clusterIndex: number): Promise<string | undefined>
 }
 
 async function cablesOf(cluster: string): Promise<string[]> {
-  const shown = await run(['ip', '-json', '-details', 'link', 'show'])
-  if (shown.code !== 0) return []
+  // Without the program that makes cables there are none: down must work on machines that never had it.
+  const shown = await run(['ip', '-json', '-details', 'link', 'show']).catch(() => undefined)
+  if (shown?.code !== 0) return []
   const links = JSON.parse(shown.stdout || '[]') as readonly { readonly ifname?: string; readonly ifalias?: string }[]
   return links.flatMap(({ ifname, ifalias }) => (ifname && ifalias === switchNamespace(cluster) ? [ifname] : []))
 }

@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { type ConnectedClient, connect, type KubeObject, loadConfig, type Resource } from '../kube/index.ts'
+
+export interface ClusterFlags {
+  readonly kubeconfig?: string
+  readonly context?: string
+}
+
+/** Which cluster a command talks to: the same flags everywhere. */
+export function addClusterOptions(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig to use instead of KUBECONFIG or ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig to use')
+}
+
+export async function withCluster<T>(flags: ClusterFlags, work: (client: ConnectedClient) => Promise<T>): Promise<T> {
+  const config = await loadConfig({
+    ...(flags.kubeconfig ? { path: flags.kubeconfig } : {}),
+    ...(flags.context ? { context: flags.context } : {}),
+  })
+  const client = connect(config, { component: 'cli', version: manifest.version })
+  try {
+    return await work(client)
+  } finally {
+    client.close()
+  }
+}
+
+export async function listAll<T extends KubeObject>(client: ConnectedClient, resource: Resource): Promise<T[]> {
+  const found: T[] = []
+  for await (const page of client.list<T>(resource)) found.push(...page.items)
+  return found
+}

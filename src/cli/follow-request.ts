@@ -1,0 +1,65 @@
+import { type MaintenanceRequest, maintenanceRequests, type Phase } from '../api/index.ts'
+import { type ConnectedClient, waitFor } from '../kube/index.ts'
+import { systemClock } from '../time/index.ts'
+import { type CliContext, CliFault } from './context.ts'
+import { progressOn } from './progress.ts'
+
+/** A day: whoever waits longer than that comes back with `fettle queue`. */
+const patienceMs = 24 * 60 * 60_000
+
+/** Shows where a request is until it is where it should be. */
+export async function followRequest(
+  client: ConnectedClient,
+  request: MaintenanceRequest,
+  goal: Phase,
+  context: CliContext,
+): Promise<void> {
+  const progress = progressOn(context.progress, context.nowMs)
+  const { name = '' } = request.metadata
+  let last: MaintenanceRequest | undefined
+  await waitFor<MaintenanceRequest>(
+    client,
+    maintenanceRequests,
+    { name },
+    (seen) => {
+      if (!seen) return true
+      last = seen
+      if (seen.status?.phase === goal || seen.status?.phase === 'Done' || seen.status?.phase === 'Held') return true
+      const text = requestText(seen)
+      progress.update(text)
+      return text
+    },
+    { signal: context.signal, deadlineMs: patienceMs, clock: systemClock, random: Math.random },
+  )
+  const phase = last?.status?.phase
+  if (phase === 'Held') throw new CliFault(`${name} is held: ${last?.status?.held?.message ?? ''}`)
+  if (phase !== goal) throw new CliFault(`${name} ended: ${last ? requestText(last) : 'it was deleted'}`)
+  progress.done(requestText(last ?? request))
+}
+
+/** One line for a person: where it is, and why it is not further. */
+export function requestText(request: MaintenanceRequest): string {
+  const { nodeName } = request.spec
+  const { phase, waiting, drain, outcome, conditions } = request.status ?? {}
+  switch (phase) {
+    case undefined:
+      return `${nodeName}: waiting for the controller`
+    case 'Queued':
+      return waiting ? `${nodeName}: in line at ${waiting.position ?? '?'}: ${waiting.message}` : `${nodeName}: in line`
+    case 'Claimed': {
+      const blocked = conditions?.find(({ type, reason }) => type === 'Drained' && reason === 'Blocked')
+      if (!drain) return `${nodeName}: it is its turn`
+      return `${nodeName}: draining, ${drain.left} of ${drain.total} pods left${blocked ? `; ${drain.blockedBy[0]?.pod ?? ''}: ${blocked.message}` : ''}`
+    }
+    case 'Granted':
+      return `${nodeName}: drained; the work may begin`
+    case 'Finishing':
+      return `${nodeName}: is given back`
+    case 'Rebooting':
+      return `${nodeName}: reboots`
+    case 'Held':
+      return `${nodeName}: held: ${request.status?.held?.message ?? ''}`
+    case 'Done':
+      return `${nodeName}: ${outcome === 'Completed' ? 'back in service' : `ended: ${outcome ?? ''}, ${request.status?.history?.at(-1)?.message ?? ''}`}`
+  }
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
+import { type ConnectedClient, isNotFound, type NodeObject, resources } from '../kube/index.ts'
+import { isOpen } from '../queue/index.ts'
+import { addClusterOptions, type ClusterFlags, listAll, withCluster } from './cluster-options.ts'
+import { type CliContext, CliFault } from './context.ts'
+import { followRequest } from './follow-request.ts'
+
+interface MaintainFlags extends ClusterFlags {
+  readonly reason: string
+  readonly priority: number
+  readonly wait: boolean
+}
+
+/** `fettle node …`: a person takes a node out of service and gives it back. */
+export function addNodeCommands(program: Command, context: CliContext): void {
+  const node = program.command('node').description('take a node out of service, and give it back')
+
+  addClusterOptions(node.command('maintain'))
+    .description('ask for a node: it is cordoned and drained when it is its turn')
+    .argument('<node>')
+    .requiredOption('--reason <text>', 'why; shown everywhere')
+    .option('--priority <number>', 'higher goes first', readPriority, 0)
+    .option('--no-wait', 'do not follow the request until the node is ready for the work')
+    .action(async (name: string, flags: MaintainFlags) => {
+      await withCluster(flags, async (client) => {
+        const request = await ask(client, name, flags)
+        context.out(`${request.metadata.name}: asked for ${name}\n`)
+        if (flags.wait) await followRequest(client, request, 'Granted', context)
+      })
+    })
+
+  addClusterOptions(node.command('return'))
+    .description('the work is done: the node gets back the state it had')
+    .argument('<node>')
+    .option('--no-wait', 'do not follow until the node is back')
+    .action(async (name: string, flags: ClusterFlags & { readonly wait: boolean }) => {
+      await withCluster(flags, async (client) => {
+        const mine = (await listAll<MaintenanceRequest>(client, maintenanceRequests)).filter(
+          (request) => isOpen(request) && request.spec.nodeName === name && request.spec.source.kind === 'Person',
+        )
+        if (mine.length === 0)
+          throw new CliFault(
+            `nobody has asked for ${name}, or it is back already; \`fettle queue\` shows who asks for what`,
+          )
+        for (const request of mine) {
+          const ref = { name: request.metadata.name ?? '' }
+          const body = { metadata: { uid: request.metadata.uid }, spec: { want: 'Return' } }
+          const returned = await client.patch<MaintenanceRequest>(
+            maintenanceRequests,
+            ref,
+            { type: 'merge', body },
+            { fieldManager: 'fettle-cli' },
+          )
+          if (flags.wait) await followRequest(client, returned, 'Done', context)
+          else context.out(`${ref.name}: ${name} goes back\n`)
+        }
+      })
+    })
+}
+
+async function ask(
+  client: ConnectedClient,
+  name: string,
+  { reason, priority }: MaintainFlags,
+): Promise<MaintenanceRequest> {
+  const node = await client.get<NodeObject>(resources.nodes, { name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error
+    throw new CliFault(`there is no node ${name} in this cluster; \`kubectl get nodes\` lists them`)
+  })
+  const request = {
+    metadata: { name: `${name}-person-${randomBytes(4).toString('hex').slice(0, 5)}` },
+    spec: {
+      nodeName: name,
+      nodeUID: node.metadata.uid ?? '',
+      source: { kind: 'Person', key: userInfo().username },
+      reason,
+      want: 'Out',
+      priority,
+      work: 'External',
+      service: { cordon: true, drain: true },
+    },
+  } satisfies MaintenanceRequest
+  return client.create<MaintenanceRequest>(maintenanceRequests, request, { fieldManager: 'fettle-cli' })
+}
+
+function readPriority(text: string): number {
+  const value = Number(text)
+  if (!/^-?\d+$/.test(text) || Math.abs(value) > 1000)
+    throw new CliFault(`--priority: '${text}' is not a whole number from -1000 to 1000`)
+  return value
+}

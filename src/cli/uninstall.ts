@@ -1,0 +1,141 @@
+import type { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { isNotFound, type KubeClient, type KubeObject, type Resource, resources, waitUntilGone } from '../kube/index.ts'
+import { systemClock } from '../time/index.ts'
+import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
+import { type CliContext, CliFault, devReport } from './context.ts'
+import { assertNotOthers, liveObject } from './install-apply.ts'
+import { installManifests, nameOf } from './install-manifests.ts'
+import { installer, type Manifest, managedByLabel, nodesNamespace } from './install-names.ts'
+import { wholeNumber } from './options.ts'
+import { emptyQueue } from './uninstall-queue.ts'
+
+interface UninstallFlags extends ClusterFlags {
+  readonly namespace: string
+  readonly force: boolean
+  readonly keepCrds: boolean
+  readonly onlyQueue: boolean
+  readonly timeout: number
+}
+
+export function addUninstallCommand(program: Command, context: CliContext): void {
+  addClusterOptions(program.command('uninstall'))
+    .description('remove Fettle from a cluster, with all requests and the budget')
+    .option('--namespace <name>', 'where its pods run', 'fettle-system')
+    .option('--force', 'give nodes back that are out of service, instead of refusing', false)
+    .option('--keep-crds', 'leave the custom resources and all requests, for a later installation', false)
+    .option(
+      '--only-queue',
+      "only stop the controller and remove requests and budget; the chart's hook does this",
+      false,
+    )
+    .option('--timeout <seconds>', 'how long to wait for each part', wholeNumber(1, 3600), 180)
+    .action(async (flags: UninstallFlags) => {
+      if (flags.keepCrds && flags.onlyQueue) throw new CliFault('--keep-crds and --only-queue exclude each other')
+      await withCluster(flags, (client) => uninstall(client, flags, context))
+    })
+}
+
+async function uninstall(client: KubeClient, flags: UninstallFlags, context: CliContext): Promise<void> {
+  const report = devReport(context)
+  const { namespace, force } = flags
+  const timeoutMs = flags.timeout * 1000
+  if (!flags.onlyQueue) await assertNotOthers(client, namespace)
+  if (!flags.keepCrds) await emptyQueue(client, { namespace, force, timeoutMs, signal: context.signal, ...report })
+  if (flags.onlyQueue) return
+  const doomed = await removable(client, namespace, flags.keepCrds)
+  for (const { manifest, uid } of doomed) {
+    report.working(`removing ${nameOf(manifest)}`)
+    await remove(client, manifest, uid, { timeoutMs, context, working: report.working })
+  }
+  const isNamespaceGone = await removeNamespaceIfOurs(client, namespace, {
+    timeoutMs,
+    context,
+    working: report.working,
+  })
+  if (doomed.length === 0 && !isNamespaceGone)
+    context.err(`Fettle is not installed in namespace ${namespace}; nothing to do\n`)
+  else context.out(`Fettle is gone${flags.keepCrds ? '; its custom resources stay' : ''}\n`)
+}
+
+interface Removal {
+  readonly timeoutMs: number
+  readonly context: CliContext
+  readonly working: (text: string) => void
+}
+
+/** What an installation consists of and is there, last made first. */
+async function removable(client: KubeClient, namespace: string, keepCrds: boolean) {
+  const settings = {
+    namespace,
+    version: manifest.version,
+    managedBy: installer,
+    image: '',
+    replicas: 1,
+    nodeSelector: {},
+  }
+  const found: { manifest: Manifest; uid: string }[] = []
+  for (const candidate of installManifests(settings).reverse()) {
+    const { kind } = candidate.resource
+    if (kind === 'Namespace' && candidate.object.metadata.name !== nodesNamespace) continue
+    if (keepCrds && kind === 'CustomResourceDefinition') continue
+    const live = await liveObject(client, candidate)
+    // Somebody else's object of the same name stays.
+    if (live?.metadata.labels?.[managedByLabel] === installer)
+      found.push({ manifest: candidate, uid: live.metadata.uid ?? '' })
+  }
+  return found
+}
+
+async function remove(client: KubeClient, manifest: Manifest, uid: string, removal: Removal): Promise<void> {
+  const { name = '', namespace } = manifest.object.metadata
+  const ref = { name, ...(namespace ? { namespace } : {}) }
+  try {
+    await client.delete(manifest.resource, ref, { uid, propagationPolicy: 'Foreground' })
+  } catch (error) {
+    if (isNotFound(error)) return
+    throw error
+  }
+  const result = await waitUntilGone(client, manifest.resource, ref, {
+    clock: systemClock,
+    random: Math.random,
+    signal: removal.context.signal,
+    deadlineMs: removal.timeoutMs,
+    uid,
+    onProgress: (missing) => removal.working(missing),
+  })
+  if (result.outcome === 'kept') throw new CliFault(`${result.reason}; see to it, and run the same command again`)
+}
+
+/** Only a namespace that `fettle install` made, and that holds nothing of anybody else. */
+async function removeNamespaceIfOurs(client: KubeClient, name: string, removal: Removal): Promise<boolean> {
+  const manifest: Manifest = { resource: resources.namespaces, object: { kind: 'Namespace', metadata: { name } } }
+  const live = await liveObject(client, manifest)
+  if (live?.metadata.labels?.[managedByLabel] !== installer) return false
+  const strangers = await strangersIn(client, name)
+  if (strangers.length > 0) {
+    removal.context.err(`namespace ${name} stays, because it holds ${strangers.slice(0, 3).join(', ')}\n`)
+    return false
+  }
+  await remove(client, manifest, live.metadata.uid ?? '', removal)
+  return true
+}
+
+async function strangersIn(client: KubeClient, namespace: string): Promise<string[]> {
+  const kinds: readonly Resource[] = [
+    resources.deployments,
+    resources.statefulSets,
+    resources.daemonSets,
+    resources.jobs,
+    resources.services,
+    resources.secrets,
+    resources.configMaps,
+    resources.persistentVolumeClaims,
+  ]
+  const found: string[] = []
+  for (const kind of kinds)
+    for await (const page of client.list<KubeObject>(kind, { namespace }))
+      for (const { metadata } of page.items)
+        if (metadata.name !== 'kube-root-ca.crt') found.push(`${kind.kind} ${metadata.name}`)
+  return found
+}

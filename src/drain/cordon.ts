@@ -1,0 +1,71 @@
+import type { NodeObject } from '../kube/index.ts'
+
+/**
+ * Who keeps a node unschedulable. Each owner has an annotation of its own; the first one also notes what the node was
+ * before, and the last one to leave restores exactly that.
+ */
+const ownerPrefix = 'cordon.fettle.dev/'
+const priorAnnotation = 'fettle.dev/cordon-prior'
+
+export interface CordonClaim {
+  /** UID of the request behind it. */
+  readonly request: string
+  readonly token: number
+  readonly since: string
+}
+
+/** A merge patch that holds only if the node is still the one that was looked at. */
+export interface NodePatch {
+  readonly metadata: {
+    readonly resourceVersion: string | undefined
+    readonly uid: string | undefined
+    readonly annotations?: Readonly<Record<string, string | null>>
+  }
+  readonly spec?: { readonly unschedulable: boolean | null }
+}
+
+export function cordonOwners(node: NodeObject): string[] {
+  return Object.keys(node.metadata.annotations ?? {})
+    .filter((key) => key.startsWith(ownerPrefix))
+    .map((key) => key.slice(ownerPrefix.length))
+}
+
+export function isCordonedBy(node: NodeObject, owner: string): boolean {
+  return cordonOwners(node).includes(owner)
+}
+
+/** What makes `owner` hold the cordon, or undefined when nothing is missing. Also repairs a cordon that somebody undid. */
+export function cordonPatch(node: NodeObject, owner: string, claim: CordonClaim): NodePatch | undefined {
+  const isUnschedulable = node.spec?.unschedulable === true
+  const identity = identityOf(node)
+  if (isCordonedBy(node, owner))
+    return isUnschedulable ? undefined : { metadata: identity, spec: { unschedulable: true } }
+  const isFirst = cordonOwners(node).length === 0
+  return {
+    metadata: {
+      ...identity,
+      annotations: {
+        [`${ownerPrefix}${owner}`]: JSON.stringify(claim),
+        ...(isFirst ? { [priorAnnotation]: String(isUnschedulable) } : {}),
+      },
+    },
+    spec: { unschedulable: true },
+  }
+}
+
+/** What takes `owner` off the node, or undefined when it is not there. */
+export function restorePatch(node: NodeObject, owner: string): NodePatch | undefined {
+  if (!isCordonedBy(node, owner)) return undefined
+  const mine = { [`${ownerPrefix}${owner}`]: null }
+  if (cordonOwners(node).length > 1) return { metadata: { ...identityOf(node), annotations: mine } }
+  const wasUnschedulable = node.metadata.annotations?.[priorAnnotation] === 'true'
+  return {
+    metadata: { ...identityOf(node), annotations: { ...mine, [priorAnnotation]: null } },
+    // Null removes the field, which is how the API server itself stores a schedulable node.
+    spec: { unschedulable: wasUnschedulable ? true : null },
+  }
+}
+
+function identityOf(node: NodeObject) {
+  return { resourceVersion: node.metadata.resourceVersion, uid: node.metadata.uid }
+}

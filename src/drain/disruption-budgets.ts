@@ -1,0 +1,58 @@
+import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
+import { matchesSelector } from './label-selector.ts'
+
+/** Why a pod cannot leave now. */
+export interface Refusal {
+  readonly pod: PodObject
+  /** Absent when it is not a budget that refuses. */
+  readonly budget?: PodDisruptionBudget
+  readonly why: string
+  /** It cannot pass without a change of the budget or the workload. */
+  readonly neverPasses: boolean
+}
+
+export function budgetsOf(pod: PodObject, budgets: readonly PodDisruptionBudget[]): PodDisruptionBudget[] {
+  return budgets.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.metadata.namespace && matchesSelector(spec?.selector, pod.metadata.labels),
+  )
+}
+
+/**
+ * Whether the budgets that cover a pod let it go, given how much room other evictions have left. `room` holds what is
+ * left of budgets that were already drawn from.
+ */
+export function refusalOf(
+  pod: PodObject,
+  covering: readonly PodDisruptionBudget[],
+  room: ReadonlyMap<string, number> = new Map(),
+): Refusal | undefined {
+  const [budget, second] = covering
+  if (!budget) return undefined
+  const name = `${budget.metadata.namespace}/${budget.metadata.name}`
+  if (second)
+    return {
+      pod,
+      budget,
+      why: `PodDisruptionBudgets ${name} and ${second.metadata.name} both cover it; the API server refuses such pods always`,
+      neverPasses: true,
+    }
+  const { status } = budget
+  const left = room.get(name) ?? status?.disruptionsAllowed ?? 0
+  if (left > 0) return undefined
+  const neverPasses = canNeverPass(budget)
+  const figures = status
+    ? `${status.currentHealthy} of ${status.expectedPods} pods are healthy, ${status.desiredHealthy} must be`
+    : 'it has no status yet'
+  const why = neverPasses
+    ? `PodDisruptionBudget ${name} allows no disruption, ever: ${figures}; change it, or run more replicas`
+    : `PodDisruptionBudget ${name} has nothing to give now: ${figures}`
+  return { pod, budget, why, neverPasses }
+}
+
+/** True only when the figures are about the present spec: doubt is "may pass later". */
+function canNeverPass({ metadata, spec, status }: PodDisruptionBudget): boolean {
+  if (spec?.maxUnavailable === 0 || spec?.maxUnavailable === '0%') return true
+  if (!status || status.observedGeneration !== metadata.generation) return false
+  return status.expectedPods > 0 && status.desiredHealthy >= status.expectedPods
+}

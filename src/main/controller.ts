@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import manifest from '../../package.json' with { type: 'json' }
+import { connect, EventRecorder, fencedClient, loadConfig, runAsLeader, SharedCaches } from '../kube/index.ts'
+import { openViews, runQueue } from '../queue/index.ts'
+import { metricsText, startHttp } from '../server/index.ts'
+import { systemClock } from '../time/index.ts'
+
+export interface ControllerSettings {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace: string
+  readonly identity: string
+  readonly leaseName: string
+  readonly leaseSeconds: number
+  readonly httpHost: string
+  readonly httpPort: number
+  readonly logLevel: string
+}
+
+/** The controller: all replicas watch and answer, one of them leads and writes. Returns after a graceful stop. */
+export async function runController(settings: ControllerSettings, signal: AbortSignal): Promise<void> {
+  const log = pino({ level: settings.logLevel, base: { program: 'controller', instance: settings.identity } })
+  const client = connect(
+    await loadConfig({
+      ...(settings.kubeconfig ? { path: settings.kubeconfig } : {}),
+      ...(settings.context ? { context: settings.context } : {}),
+    }),
+    { component: 'controller', version: manifest.version },
+  )
+  const caches = new SharedCaches({
+    client,
+    signal,
+    onError: (error, { resource }) =>
+      log.warn({ collection: resource.plural, why: messageOf(error) }, 'a watch was interrupted'),
+  })
+  const views = openViews(caches)
+  let leaderToken: number | undefined
+  const http = await startHttp({
+    host: settings.httpHost,
+    port: settings.httpPort,
+    notReady: () =>
+      [...caches.all()].flatMap(([key, cache]) => (cache.isSynced ? [] : [`the first list of ${key} is not complete`])),
+    metrics: metricsText({
+      views,
+      caches,
+      isLeader: () => leaderToken !== undefined,
+      requests: () => client.counters(),
+    }),
+  })
+  log.info({ version: manifest.version, port: http.port }, 'started')
+  try {
+    await caches.waitForSync(signal)
+    await runAsLeader(
+      {
+        client,
+        clock: systemClock,
+        random: Math.random,
+        lease: { namespace: settings.namespace, name: settings.leaseName },
+        identity: settings.identity,
+        ...leaseTimes(settings.leaseSeconds),
+        signal,
+        onEvent: (event) => {
+          if (event.type === 'trouble')
+            log.warn({ why: messageOf(event.error) }, 'the leader lease could not be read or written')
+          else
+            log.info(
+              { token: event.token, ...(event.type === 'ended' ? { why: messageOf(event.reason) } : {}) },
+              `leadership ${event.type}`,
+            )
+        },
+      },
+      async (term) => {
+        leaderToken = term.token
+        const fenced = fencedClient(client, term)
+        const recorder = new EventRecorder({
+          client: fenced,
+          clock: systemClock,
+          random: Math.random,
+          reportingController: 'fettle.dev/controller',
+          reportingInstance: settings.identity,
+        })
+        const stop = AbortSignal.any([term.signal, signal])
+        try {
+          await runQueue({ client: fenced, views, clock: systemClock, random: Math.random, recorder, log }, stop)
+          await recorder.stop(AbortSignal.timeout(2_000))
+        } finally {
+          leaderToken = undefined
+        }
+      },
+    )
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    // Probes that are under way still get their answer.
+    await sleep(50)
+    await http.close()
+    client.close()
+    log.info({}, 'stopped')
+  }
+}
+
+/** A leader that cannot renew stops after two thirds of the time, and renews five times in it. */
+export function leaseTimes(seconds: number) {
+  const leaseDurationMs = seconds * 1000
+  return {
+    leaseDurationMs,
+    renewDeadlineMs: Math.round((leaseDurationMs * 2) / 3),
+    renewEveryMs: Math.round(leaseDurationMs / 5),
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

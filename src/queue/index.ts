@@ -1,0 +1,8 @@
+export { decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
+export { decideRequest, type RequestStep, type RequestWorld } from './decide-request.ts'
+export { isControlPlane, isReady, type OutNode, outNodes, resolveMax, slotOf } from './ledger.ts'
+export { controllerManager, cordonOwner, finalizer } from './names.ts'
+export { inOrder, isOpen, wantsOut } from './order.ts'
+export type { QueueLog, QueuePorts } from './ports.ts'
+export { runQueue } from './run-queue.ts'
+export { openViews, type QueueViews, staleView } from './views.ts'

@@ -1,0 +1,61 @@
+import type { MaintenanceRequest, MaintenanceRequestStatus, Outcome, Phase, RequestCondition } from '../api/index.ts'
+
+/** What a request's status becomes. Pure; time comes in as text. */
+
+const mostHistory = 50
+
+/** The status in another phase, with a line of history; what belonged to the old phase goes. */
+export function enterPhase(
+  request: MaintenanceRequest,
+  phase: Phase,
+  note: { readonly reason: string; readonly message: string; readonly outcome?: Outcome },
+  now: string,
+): MaintenanceRequestStatus {
+  const { waiting: _, held: __, ...kept } = request.status ?? { phase }
+  return {
+    ...kept,
+    phase,
+    since: now,
+    ...(request.metadata.generation === undefined ? {} : { observedGeneration: request.metadata.generation }),
+    ...(note.outcome ? { outcome: note.outcome } : {}),
+    history: withLine(kept.history ?? [], { time: now, phase, reason: note.reason, message: note.message }),
+  }
+}
+
+type History = NonNullable<MaintenanceRequestStatus['history']>
+
+/** At most fifty lines: the oldest fold into one that counts them. */
+export function withLine(history: History, line: History[number]): History {
+  const lines = [...history, line]
+  if (lines.length <= mostHistory) return lines
+  const [first, ...rest] = lines
+  const folded = first?.reason === 'Folded' ? Number(/^\d+/.exec(first.message)?.[0] ?? 0) : 1
+  const cut = first?.reason === 'Folded' ? rest : lines.slice(1)
+  const kept = cut.slice(cut.length - mostHistory + 1)
+  const count = folded + (cut.length - kept.length)
+  return [
+    {
+      time: first?.time ?? line.time,
+      phase: first?.phase ?? line.phase,
+      reason: 'Folded',
+      message: `${count} earlier lines`,
+    },
+    ...kept,
+  ]
+}
+
+/** Sets a condition; the time moves only when its status does. */
+export function withCondition(
+  status: MaintenanceRequestStatus,
+  condition: Omit<RequestCondition, 'lastTransitionTime'>,
+  now: string,
+): MaintenanceRequestStatus {
+  const old = status.conditions?.find(({ type }) => type === condition.type)
+  const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : now
+  const others = status.conditions?.filter(({ type }) => type !== condition.type) ?? []
+  return { ...status, conditions: [...others, { ...condition, lastTransitionTime }] }
+}
+
+export function hasCondition(status: MaintenanceRequestStatus | undefined, type: RequestCondition['type']): boolean {
+  return status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
+}

@@ -1,0 +1,59 @@
+import {
+  type MaintenanceBudget,
+  type MaintenanceRequest,
+  maintenanceBudgets,
+  maintenanceRequests,
+} from '../api/index.ts'
+import {
+  type NodeObject,
+  type PodDisruptionBudget,
+  type PodObject,
+  type ResourceCache,
+  resources,
+  type SharedCaches,
+} from '../kube/index.ts'
+
+/** What the queue watches. All controllers of a process share these caches. */
+export interface QueueViews {
+  readonly nodes: ResourceCache<NodeObject>
+  readonly pods: ResourceCache<PodObject>
+  readonly disruptionBudgets: ResourceCache<PodDisruptionBudget>
+  readonly requests: ResourceCache<MaintenanceRequest>
+  readonly budgets: ResourceCache<MaintenanceBudget>
+}
+
+export const podsByNode = 'node'
+const requestsByNode = 'nodeUID'
+
+export function openViews(caches: SharedCaches): QueueViews {
+  return {
+    nodes: caches.of<NodeObject>({ resource: resources.nodes }),
+    pods: caches.of<PodObject>({ resource: resources.pods, indexes: { [podsByNode]: nodeNameOf } }),
+    disruptionBudgets: caches.of<PodDisruptionBudget>({ resource: resources.podDisruptionBudgets }),
+    requests: caches.of<MaintenanceRequest>({
+      resource: maintenanceRequests,
+      indexes: { [requestsByNode]: nodeUidOf },
+    }),
+    budgets: caches.of<MaintenanceBudget>({ resource: maintenanceBudgets }),
+  }
+}
+
+const nodeNameOf = (pod: PodObject) => pod.spec?.nodeName
+const nodeUidOf = (request: MaintenanceRequest) => request.spec.nodeUID
+
+export function requestsOfNode(views: Pick<QueueViews, 'requests'>, nodeUID: string): MaintenanceRequest[] {
+  return views.requests.byIndex(requestsByNode, nodeUID)
+}
+
+const oldestViewMs = 60_000
+
+/** A sentence when nodes or requests have not been heard of for too long to claim anything. */
+export function staleView(views: QueueViews): string | undefined {
+  for (const [what, cache] of Object.entries({ nodes: views.nodes, requests: views.requests })) {
+    const { lastContactAgeMs = Number.POSITIVE_INFINITY, isConnected } = cache.stats()
+    // A quiet watch is heard of by a bookmark about once a minute; only a broken one is stale.
+    if (!isConnected && lastContactAgeMs > oldestViewMs)
+      return `the view of ${what} is ${Math.round(lastContactAgeMs / 1000)} s old: the API server does not answer`
+  }
+  return undefined
+}

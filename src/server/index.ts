@@ -1,0 +1,2 @@
+export { type HttpServer, startHttp } from './http.ts'
+export { metricDefinitions, metricsText } from './metrics.ts'

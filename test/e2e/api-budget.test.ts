@@ -1,0 +1,94 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { maintenanceBudget, maintenanceBudgets } from '../../src/api/index.ts'
+import { isNotFound } from '../../src/kube/index.ts'
+import { type Loose, refusal, useApiObjects } from '../support/api-objects.ts'
+
+const api = useApiObjects()
+
+describe('a MaintenanceBudget', () => {
+  test('is accepted and gets its defaults', async () => {
+    expect((await api().tryBudget({})).spec).toEqual({
+      max: 1,
+      controlPlaneMax: 1,
+      countUnavailable: ['NotReady', 'Cordoned'],
+      profiles: 'Off',
+      onNodeLost: 'Hold',
+    })
+    expect((await api().tryBudget(maintenanceBudget.example.spec)).spec).toMatchObject(maintenanceBudget.example.spec)
+    expect((await api().tryBudget({ countUnavailable: [] })).spec?.['countUnavailable']).toEqual([])
+  })
+
+  test('has one name', async () => {
+    expect(await refusal(api().tryBudget({}, 'second'))).toContain(
+      'there is one MaintenanceBudget, and its name is cluster',
+    )
+  })
+
+  test.for([0, 3, '1%', '25%', '100%'])('takes %j as a number of nodes', async (max) => {
+    expect((await api().tryBudget({ max })).spec?.['max']).toBe(max)
+  })
+
+  test.for([-1, 100_001, '0%', '120%', '25', 'half', 1.5, true])('refuses %j as a number of nodes', async (max) => {
+    expect(await refusal(api().tryBudget({ max }))).toContain('spec.max')
+  })
+
+  test.for([
+    ['limits', [{ name: 'zones', groupBy: 'topology.kubernetes.io/zone', max: 1 }]],
+    ['ignoreNodes', { matchLabels: { parked: 'true' } }],
+    ['timing', { soak: '1m' }],
+    ['blockers', [{ alert: 'Any' }]],
+    ['defaults', { windows: ['night'] }],
+  ] as const)('is refused with %s, which does nothing yet', async ([field, value]) => {
+    expect(await refusal(api().tryBudget({ [field]: value }))).toContain(
+      `spec.${field}: Forbidden: ${field} has no effect in this version of Fettle; leave it out`,
+    )
+  })
+
+  test.for([
+    ['profiles', 'Count', 'profiles can only be Off'],
+    ['onNodeLost', 'Continue', 'onNodeLost can only be Hold'],
+  ] as const)('is refused with %s: %s, which does nothing yet', async ([field, value, message]) => {
+    expect(await refusal(api().tryBudget({ [field]: value }))).toContain(`spec.${field}: Forbidden: ${message}`)
+  })
+
+  test('shows how many nodes may be out, and how many are', async () => {
+    const name = await realBudget()
+    const withoutSlot = ['node-9 NotReady']
+    await api().writeStatus(maintenanceBudgets, name, {
+      nextToken: 1,
+      slots: [],
+      limits: [
+        { name: 'zones', max: 1, out: 0, withoutSlot: [] },
+        { name: 'cluster', max: 4, out: 1, withoutSlot },
+      ],
+    })
+    const [head, row] = (await api().kubectl('get', 'mbudget')).trim().split('\n')
+    expect(head?.split(/ +/)).toEqual(['NAME', 'MAX', 'OUT', 'AGE'])
+    expect(row?.split(/ +/).slice(0, 3)).toEqual(['cluster', '10%', '1'])
+  })
+
+  test('has at most one slot per node', async () => {
+    const name = await realBudget()
+    const slot = { node: 'node-1', nodeUID: 'one', token: 1, takenAt: '2026-01-01T00:00:00Z', requests: [] }
+    const twice = api().writeStatus(maintenanceBudgets, name, { nextToken: 3, slots: [slot, { ...slot, token: 2 }] })
+    expect(await refusal(twice)).toContain('status.slots[1]: Duplicate value: {"nodeUID":"one"}')
+  })
+})
+
+/** There is one per cluster: whatever a test of another file left goes first, and this one goes with its test. */
+async function realBudget(): Promise<string> {
+  const { name, spec } = maintenanceBudget.example
+  const { admin } = api()
+  const remove = async () => {
+    const body = { metadata: { finalizers: null } }
+    await admin.patch(maintenanceBudgets, { name }, { type: 'merge', body })
+    await admin.delete(maintenanceBudgets, { name }, { uid: 'any' })
+  }
+  await remove().catch((error: unknown) => {
+    if (!isNotFound(error)) throw error
+  })
+  const budget: Loose = { metadata: { name }, spec: { ...spec } }
+  await admin.create(maintenanceBudgets, budget)
+  onTestFinished(remove)
+  return name
+}
