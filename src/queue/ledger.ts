@@ -28,7 +28,7 @@ export function outNodes(
 ): OutNode[] {
   const out = new Map<string, OutNode>()
   for (const slot of slots)
-    out.set(slot.nodeUID, { name: slot.node, uid: slot.nodeUID, slot, why: `out since ${slot.takenAt}` })
+    out.set(slot.nodeUID, { name: slot.node, uid: slot.nodeUID, slot, why: `out since ${shortTime(slot.takenAt)}` })
   for (const node of nodes) {
     const { uid = '', name = '' } = node.metadata
     if (out.has(uid)) continue
@@ -39,6 +39,11 @@ export function outNodes(
     if (why[0]) out.set(uid, { name, uid, why: why[0] })
   }
   return [...out.values()]
+}
+
+/** 21:40 UTC: in a sentence about now nobody reads the date. */
+function shortTime(time: string): string {
+  return `${time.slice(11, 16)} UTC`
 }
 
 export function isReady(node: NodeObject): boolean {

@@ -146,7 +146,7 @@ class Decision {
       .find(({ neverPasses }) => neverPasses)
     if (!blocked) return
     this.#seenAtMs ??= Date.now()
-    this.note = `${blocked.pod} cannot leave: budget ${blocked.pdb} wants every replica, always. Nothing is forced; a person decides.`
+    this.note = `${blocked.pod} cannot leave: budget ${blocked.pdb} wants every replica, always; nothing is forced, a person decides`
     if (Date.now() - this.#seenAtMs < patienceMs) return
     this.#isMade = true
     this.note = `a person lets one replica of ${blocked.pdb} move at a time: minAvailable 2 becomes 1`

@@ -64,15 +64,15 @@ export class DemoScreen {
   }
 }
 
-const escape = String.fromCharCode(27)
-const colourCode = new RegExp(`(${escape}[d+m)`)
+const codeStart = String.fromCharCode(27)
+const colourCode = new RegExp(String.raw`(${codeStart}\[\d+m)`)
 
 /** Cuts to what fits, not counting colour codes. */
 function cut(line: string, width: number): string {
   let seen = 0
   let out = ''
   for (const part of line.split(colourCode)) {
-    if (part.startsWith(escape)) out += part
+    if (part.startsWith(codeStart)) out += part
     else {
       out += part.slice(0, Math.max(0, width - seen))
       seen += part.length

@@ -27,7 +27,7 @@ export function frameText(frame: DemoFrame): string {
       ({ name, lowest, minAvailable }) =>
         `  ${name.padEnd(8)} at least ${minAvailable} promised, lowest seen ${lowest}`,
     ),
-    ...(frame.note ? ['', `  ${styleText('yellow', frame.note)}`] : []),
+    ...(frame.note ? ['', ...frame.note.split('; ').map((part) => `  ${styleText('yellow', part)}`)] : []),
     '',
   ].join('\n')
 }
@@ -50,15 +50,18 @@ function nodeLine(node: NodeObject, { requests, pods }: DemoFrame): string {
   const colour = phase === 'Done' ? 'green' : phase === 'Queued' || !phase ? 'gray' : 'cyan'
   const here = pods.filter((pod) => pod.spec?.nodeName === name)
   const leaving = here.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length
-  const blocks = `${'■'.repeat(here.length - leaving)}${styleText('red', '□'.repeat(leaving))}`
+  const room = ' '.repeat(Math.max(0, 6 - here.length))
+  const blocks = `${'■'.repeat(here.length - leaving)}${styleText('red', '□'.repeat(leaving))}${room}`
   const readiness = isReady(node) ? '' : styleText('red', ' NotReady')
   const text = request && phase !== 'Done' ? styleText('gray', ` ${whyText(request)}`) : ''
   return `  ${name.padEnd(8)} ${labels?.['topology.kubernetes.io/zone'] ?? ''}  ${styleText(colour, state.padEnd(9))}${blocks}${readiness}${text}`
 }
 
-/** The request's own sentence, without the node's name in front. */
+/** The request's own sentence, without what the line says already. */
 function whyText(request: MaintenanceRequest): string {
-  return requestText(request).slice(request.spec.nodeName.length + 2)
+  return requestText(request)
+    .slice(request.spec.nodeName.length + 2)
+    .replace(/^draining, /, '')
 }
 
 export function progressLine(done: number, total: number, elapsedSeconds: number): string {
