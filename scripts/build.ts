@@ -1,11 +1,14 @@
 import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 
-/** Bundles the programs: one file each, nothing to install beside it. */
-await rm('dist', { recursive: true, force: true })
+/** Bundles the programs: one file each, nothing to install beside it. `--outdir` names another place than dist/. */
+const { outdir } = parseArgs({ options: { outdir: { type: 'string', default: 'dist' } } }).values
+await rm(outdir, { recursive: true, force: true })
 await build({
   entryPoints: { fettle: 'src/main/cli.ts' },
-  outdir: 'dist',
+  outdir,
   bundle: true,
   platform: 'node',
   format: 'esm',
@@ -18,4 +21,4 @@ await build({
     js: "import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);",
   },
 })
-await chmod('dist/fettle.js', 0o755)
+await chmod(join(outdir, 'fettle.js'), 0o755)

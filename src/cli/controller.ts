@@ -52,6 +52,8 @@ export function addProgramCommands(program: Command, context: CliContext, progra
         { ...flags, identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}` },
         context.signal,
       )
+      // It was told to stop and did: to whoever runs it that is success.
+      context.exitCode(0)
     })
 
   addClusterOptions(program.command('agent'))
@@ -60,5 +62,8 @@ export function addProgramCommands(program: Command, context: CliContext, progra
     .option('--http-host <address>', 'where to serve /healthz, /readyz and /metrics', httpHost)
     .option('--http-port <port>', 'and on which port', wholeNumber(0, 65_535), 8081)
     .addOption(logLevel())
-    .action(async (flags: AgentSettings) => programs.agent(flags, context.signal))
+    .action(async (flags: AgentSettings) => {
+      await programs.agent(flags, context.signal)
+      context.exitCode(0)
+    })
 }

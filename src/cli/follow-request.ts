@@ -22,8 +22,8 @@ export async function followRequest(
     maintenanceRequests,
     { name },
     (seen) => {
-      if (!seen) return true
       last = seen
+      if (!seen) return true
       if (seen.status?.phase === goal || seen.status?.phase === 'Done' || seen.status?.phase === 'Held') return true
       const text = requestText(seen)
       progress.update(text)

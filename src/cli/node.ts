@@ -38,7 +38,8 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .option('--no-wait', 'do not follow until the node is back')
     .action(async (name: string, flags: ClusterFlags & { readonly wait: boolean }) => {
       await withCluster(flags, async (client) => {
-        const mine = (await listAll<MaintenanceRequest>(client, maintenanceRequests)).filter(
+        const all = await listAll<MaintenanceRequest>(client, maintenanceRequests).catch(notInstalled)
+        const mine = all.filter(
           (request) => isOpen(request) && request.spec.nodeName === name && request.spec.source.kind === 'Person',
         )
         if (mine.length === 0)
@@ -83,7 +84,16 @@ async function ask(
       service: { cordon: true, drain: true },
     },
   } satisfies MaintenanceRequest
-  return client.create<MaintenanceRequest>(maintenanceRequests, request, { fieldManager: 'fettle-cli' })
+  return client
+    .create<MaintenanceRequest>(maintenanceRequests, request, { fieldManager: 'fettle-cli' })
+    .catch(notInstalled)
+}
+
+function notInstalled(error: unknown): never {
+  if (!isNotFound(error)) throw error
+  throw new CliFault(
+    'Fettle is not installed in this cluster: it knows no MaintenanceRequest; `fettle install` installs it',
+  )
 }
 
 function readPriority(text: string): number {

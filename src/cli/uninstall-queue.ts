@@ -28,6 +28,8 @@ export interface EmptyQueueSettings {
   readonly namespace: string
   /** Gives nodes back that are out of service, instead of refusing. */
   readonly force: boolean
+  /** How the person who asks can say so. */
+  readonly howToForce: string
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly working: (text: string) => void
@@ -44,20 +46,29 @@ interface Deployment extends KubeObject {
  * controller, nothing is left for a finalizer to guard.
  */
 export async function emptyQueue(client: KubeClient, settings: EmptyQueueSettings): Promise<void> {
-  const held = await heldSlots(client)
-  if (held.length > 0 && !settings.force) throw stillHeld(held)
-  if (held.length > 0) await letControllerGiveBack(client, settings)
+  const held = await assertNothingHeld(client, settings)
+  const withdrawn = held.length > 0 ? await letControllerGiveBack(client, settings) : 0
   const replicas = await stopController(client, settings)
   const late = await heldSlots(client)
   if (late.length > 0 && !settings.force) {
     await scale(client, settings.namespace, replicas)
-    throw stillHeld(late)
+    throw stillHeld(late, settings)
   }
   await restoreNodes(client, settings)
   const requests = await removeAll<MaintenanceRequest>(client, maintenanceRequests, finalizer)
-  await removeAll<MaintenanceBudget>(client, maintenanceBudgets, ledgerFinalizer)
+  const budgets = await removeAll<MaintenanceBudget>(client, maintenanceBudgets, ledgerFinalizer)
   await removeLease(client, settings.namespace)
-  settings.finished(`${requests} requests and the budget are gone`)
+  if (budgets > 0) settings.finished(`${Math.max(withdrawn, requests)} requests and the budget are gone`)
+}
+
+/** Answers the slots that a forced uninstallation has to give back. */
+export async function assertNothingHeld(
+  client: KubeClient,
+  settings: Pick<EmptyQueueSettings, 'force' | 'howToForce'>,
+): Promise<readonly Slot[]> {
+  const held = await heldSlots(client)
+  if (held.length > 0 && !settings.force) throw stillHeld(held, settings)
+  return held
 }
 
 async function heldSlots(client: KubeClient): Promise<readonly Slot[]> {
@@ -65,25 +76,29 @@ async function heldSlots(client: KubeClient): Promise<readonly Slot[]> {
   return budget?.status?.slots ?? []
 }
 
-function stillHeld(slots: readonly Slot[]): CliFault {
+function stillHeld(slots: readonly Slot[], { howToForce }: Pick<EmptyQueueSettings, 'howToForce'>): CliFault {
   const nodes = slots.map(({ node, takenAt }) => `${node} since ${takenAt}`).join(', ')
   return new CliFault(
     `out of service: ${nodes}. Give ${slots.length === 1 ? 'it' : 'them'} back with \`fettle node return NODE\`, ` +
-      'or uninstall with --force, which withdraws all requests. Nothing was changed.',
+      `or ${howToForce}, which withdraws all requests. Nothing was changed.`,
   )
 }
 
 /** The ordinary way: withdrawn requests make the controller restore each node and record it. */
-async function letControllerGiveBack(client: KubeClient, settings: EmptyQueueSettings): Promise<void> {
-  for await (const page of client.list<MaintenanceRequest>(maintenanceRequests))
+async function letControllerGiveBack(client: KubeClient, settings: EmptyQueueSettings): Promise<number> {
+  let withdrawn = 0
+  for await (const page of client.list<MaintenanceRequest>(maintenanceRequests)) {
+    withdrawn += page.items.length
     for (const { metadata } of page.items)
       await orUndefined(client.delete(maintenanceRequests, { name: metadata.name ?? '' }, { uid: metadata.uid ?? '' }))
+  }
   for (let waitedMs = 0; waitedMs < settings.timeoutMs; waitedMs += 500) {
     const left = await heldSlots(client)
-    if (left.length === 0) return
+    if (left.length === 0) break
     settings.working(`the controller gives back ${left.map(({ node }) => node).join(', ')}`)
     await sleep(500, undefined, { signal: settings.signal })
   }
+  return withdrawn
 }
 
 /** Answers how many there were to be, for the case that they have to come back. */

@@ -1,6 +1,14 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { isNotFound, type KubeClient, type KubeObject, type Resource, resources, waitUntilGone } from '../kube/index.ts'
+import {
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type ObjectRef,
+  type Resource,
+  resources,
+  waitUntilGone,
+} from '../kube/index.ts'
 import { systemClock } from '../time/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault, devReport } from './context.ts'
@@ -8,7 +16,7 @@ import { assertNotOthers, liveObject } from './install-apply.ts'
 import { installManifests, nameOf } from './install-manifests.ts'
 import { installer, type Manifest, managedByLabel, nodesNamespace } from './install-names.ts'
 import { wholeNumber } from './options.ts'
-import { emptyQueue } from './uninstall-queue.ts'
+import { assertNothingHeld, emptyQueue } from './uninstall-queue.ts'
 
 interface UninstallFlags extends ClusterFlags {
   readonly namespace: string
@@ -41,12 +49,15 @@ async function uninstall(client: KubeClient, flags: UninstallFlags, context: Cli
   const { namespace, force } = flags
   const timeoutMs = flags.timeout * 1000
   if (!flags.onlyQueue) await assertNotOthers(client, namespace)
-  if (!flags.keepCrds) await emptyQueue(client, { namespace, force, timeoutMs, signal: context.signal, ...report })
+  const howToForce = flags.onlyQueue ? helmForce(namespace) : 'uninstall with --force'
+  if (flags.keepCrds) await assertNothingHeld(client, { force, howToForce })
+  else await emptyQueue(client, { namespace, force, howToForce, timeoutMs, signal: context.signal, ...report })
   if (flags.onlyQueue) return
   const doomed = await removable(client, namespace, flags.keepCrds)
+  for (const { manifest, uid } of doomed) await deleteObject(client, manifest, uid)
   for (const { manifest, uid } of doomed) {
-    report.working(`removing ${nameOf(manifest)}`)
-    await remove(client, manifest, uid, { timeoutMs, context, working: report.working })
+    report.working(`waiting for the end of ${nameOf(manifest)}`)
+    await untilGone(client, manifest, uid, { timeoutMs, context, working: report.working })
   }
   const isNamespaceGone = await removeNamespaceIfOurs(client, namespace, {
     timeoutMs,
@@ -56,6 +67,11 @@ async function uninstall(client: KubeClient, flags: UninstallFlags, context: Cli
   if (doomed.length === 0 && !isNamespaceGone)
     context.err(`Fettle is not installed in namespace ${namespace}; nothing to do\n`)
   else context.out(`Fettle is gone${flags.keepCrds ? '; its custom resources stay' : ''}\n`)
+}
+
+/** An uninstallation by Helm takes no settings; those of the release count. */
+function helmForce(namespace: string): string {
+  return `helm upgrade the release in ${namespace} with --reuse-values --set uninstallHook.force=true and uninstall again`
 }
 
 interface Removal {
@@ -87,16 +103,16 @@ async function removable(client: KubeClient, namespace: string, keepCrds: boolea
   return found
 }
 
-async function remove(client: KubeClient, manifest: Manifest, uid: string, removal: Removal): Promise<void> {
-  const { name = '', namespace } = manifest.object.metadata
-  const ref = { name, ...(namespace ? { namespace } : {}) }
+async function deleteObject(client: KubeClient, manifest: Manifest, uid: string): Promise<void> {
   try {
-    await client.delete(manifest.resource, ref, { uid, propagationPolicy: 'Foreground' })
+    await client.delete(manifest.resource, refOf(manifest), { uid, propagationPolicy: 'Foreground' })
   } catch (error) {
-    if (isNotFound(error)) return
-    throw error
+    if (!isNotFound(error)) throw error
   }
-  const result = await waitUntilGone(client, manifest.resource, ref, {
+}
+
+async function untilGone(client: KubeClient, manifest: Manifest, uid: string, removal: Removal): Promise<void> {
+  const result = await waitUntilGone(client, manifest.resource, refOf(manifest), {
     clock: systemClock,
     random: Math.random,
     signal: removal.context.signal,
@@ -105,6 +121,11 @@ async function remove(client: KubeClient, manifest: Manifest, uid: string, remov
     onProgress: (missing) => removal.working(missing),
   })
   if (result.outcome === 'kept') throw new CliFault(`${result.reason}; see to it, and run the same command again`)
+}
+
+function refOf({ object }: Manifest): ObjectRef {
+  const { name = '', namespace } = object.metadata
+  return { name, ...(namespace ? { namespace } : {}) }
 }
 
 /** Only a namespace that `fettle install` made, and that holds nothing of anybody else. */
@@ -117,7 +138,9 @@ async function removeNamespaceIfOurs(client: KubeClient, name: string, removal: 
     removal.context.err(`namespace ${name} stays, because it holds ${strangers.slice(0, 3).join(', ')}\n`)
     return false
   }
-  await remove(client, manifest, live.metadata.uid ?? '', removal)
+  const uid = live.metadata.uid ?? ''
+  await deleteObject(client, manifest, uid)
+  await untilGone(client, manifest, uid, removal)
   return true
 }
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DevFault } from './errors.ts'
 import { withFolderLock } from './folder-lock.ts'
-import { takenBy } from './machine/network.ts'
+import { claimNetwork } from './network-claim.ts'
 import { clusterFolder, clusterNames, type Places } from './places.ts'
 
 /** What was decided once for a cluster and stays: it survives stop and start, and goes with down. */
@@ -111,25 +111,19 @@ export async function createRecord(
       6,
       taken,
     )
+    // Before the claim: one whose folder does not exist counts as left over.
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     const record: ClusterRecord = {
       name,
       folder,
-      index: await freeIndex(others.map((other) => other.index)),
+      index: await claimNetwork(folder),
       ports: { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok },
       nodeLeaseSeconds: options.nodeLeaseSeconds,
       userKubeconfigs: [],
     }
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeRecord(record)
     return record
   })
-}
-
-/** Skips networks that another program on this host has taken, container engines for one. */
-async function freeIndex(taken: readonly number[]): Promise<number> {
-  for (let index = 0; index < 250; index++)
-    if (!taken.includes(index) && !(await takenBy(index).catch(() => undefined))) return index
-  throw new DevFault('250 clusters exist on this machine; remove one with `fettle dev down`')
 }
 
 /**

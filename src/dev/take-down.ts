@@ -7,6 +7,7 @@ import { type ClusterRecord, clusterLock, readRecord } from './cluster-record.ts
 import { runningComponents } from './components.ts'
 import { controlPlaneComponents } from './control-plane.ts'
 import { removeAbandonedLock } from './folder-lock.ts'
+import { releaseNetwork } from './network-claim.ts'
 import { clusterFolder, places } from './places.ts'
 import { removeRealNodes, stopRealNodes } from './real-nodes.ts'
 import { removeFromUserKubeconfigs } from './user-kubeconfig.ts'
@@ -32,6 +33,7 @@ export async function takeDown(name: string, report: DevReport): Promise<boolean
   const program = record && cachedControlPlane()
   if (record && program) await removeFromUserKubeconfigs(record, program)
   await rm(folder, { recursive: true, force: true })
+  releaseNetwork(folder)
   await removeAbandonedLock(clusterLock(name, places()))
   if (existed) report.finished(`cluster ${name} is gone`)
   return existed

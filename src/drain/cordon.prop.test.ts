@@ -27,7 +27,10 @@ const steps = fc.array(
   fc.record({ owner: fc.constantFrom(...owners), does: fc.constantFrom('cordon', 'leave', 'undo by hand') }),
   { maxLength: 30 },
 )
-const nodes = fc.record({ wasCordoned: fc.boolean(), foreign: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.string()) })
+const nodes = fc.record({
+  wasCordoned: fc.boolean(),
+  foreign: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.string()),
+})
 
 test('whatever the order in which owners come and go, the last to leave restores what was there', () => {
   fc.assert(

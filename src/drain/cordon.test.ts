@@ -27,7 +27,11 @@ describe('the patch that cordons', () => {
   })
 
   test('leaves the note of the first owner alone', () => {
-    const patch = cordonPatch(node({ 'cordon.fettle.dev/profile-flatcar': '{}', [priorKey]: 'false' }, true), 'queue', claim)
+    const patch = cordonPatch(
+      node({ 'cordon.fettle.dev/profile-flatcar': '{}', [priorKey]: 'false' }, true),
+      'queue',
+      claim,
+    )
     expect(patch).toEqual({
       metadata: { ...identity, annotations: { [queueKey]: JSON.stringify(claim) } },
       spec: { unschedulable: true },
@@ -74,7 +78,12 @@ describe('the patch that restores', () => {
 })
 
 test('owners are known by their whole name', () => {
-  const seen = node({ [queueKey]: '{}', 'cordon.fettle.dev/profile-a': '{}', 'uncordon.fettle.dev/x': '{}', [priorKey]: 'true' })
+  const seen = node({
+    [queueKey]: '{}',
+    'cordon.fettle.dev/profile-a': '{}',
+    'uncordon.fettle.dev/x': '{}',
+    [priorKey]: 'true',
+  })
   expect(cordonOwners(seen)).toEqual(['queue', 'profile-a'])
   expect(isCordonedBy(seen, 'queue')).toBe(true)
   expect(isCordonedBy(seen, 'profile')).toBe(false)

@@ -28,7 +28,7 @@ export function refusalOf(
   room: ReadonlyMap<string, number> = new Map(),
 ): Refusal | undefined {
   const [budget, second] = covering
-  if (!budget) return undefined
+  if (!budget || isBeyondBudgets(pod)) return undefined
   const name = `${budget.metadata.namespace}/${budget.metadata.name}`
   if (second)
     return {
@@ -39,7 +39,7 @@ export function refusalOf(
     }
   const { status } = budget
   const left = room.get(name) ?? status?.disruptionsAllowed ?? 0
-  if (left > 0) return undefined
+  if (left > 0 || mayGoUnhealthy(pod, budget)) return undefined
   const neverPasses = canNeverPass(budget)
   const figures = status
     ? `${status.currentHealthy} of ${status.expectedPods} pods are healthy, ${status.desiredHealthy} must be`
@@ -48,6 +48,24 @@ export function refusalOf(
     ? `PodDisruptionBudget ${name} allows no disruption, ever: ${figures}; change it, or run more replicas`
     : `PodDisruptionBudget ${name} has nothing to give now: ${figures}`
   return { pod, budget, why, neverPasses }
+}
+
+/** Whether its eviction uses up some of what the budget has to give. */
+export function drawsFrom(pod: PodObject, budget: PodDisruptionBudget): boolean {
+  return !isBeyondBudgets(pod) && !mayGoUnhealthy(pod, budget)
+}
+
+/** Serves nobody: the API server asks no budget about such a pod (`canIgnorePDB`), so it may go even where two cover it. */
+function isBeyondBudgets(pod: PodObject): boolean {
+  return ['Pending', 'Succeeded', 'Failed'].includes(pod.status?.phase ?? '')
+}
+
+/** As the API server has it: a pod that is not ready may go, unless it takes the last hope of a disturbed application. */
+function mayGoUnhealthy(pod: PodObject, { spec, status }: PodDisruptionBudget): boolean {
+  const isReady = pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false
+  if (isReady) return false
+  if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true
+  return status !== undefined && status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy
 }
 
 /** True only when the figures are about the present spec: doubt is "may pass later". */

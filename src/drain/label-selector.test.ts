@@ -27,7 +27,11 @@ test.for<readonly [string, LabelSelector | undefined, boolean]>([
   ['DoesNotExist', expression('zone', 'DoesNotExist'), true],
   ['DoesNotExist of a label', expression('empty', 'DoesNotExist'), false],
   ['an operator of the future selects nothing', expression('app', 'Gt', '1'), false],
-  ['labels and expressions must both hold', { matchLabels: { app: 'web' }, ...expression('tier', 'In', 'back') }, false],
+  [
+    'labels and expressions must both hold',
+    { matchLabels: { app: 'web' }, ...expression('tier', 'In', 'back') },
+    false,
+  ],
 ])('%s', ([, selector, expected]) => {
   expect(matchesSelector(selector, labels)).toBe(expected)
 })

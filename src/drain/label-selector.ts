@@ -16,7 +16,8 @@ function matchesExpression(
   { key, operator, values = [] }: Expression,
   labels: Readonly<Record<string, string>>,
 ): boolean {
-  const value = labels[key]
+  // A label may be called `constructor`, which every object seems to have.
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value)

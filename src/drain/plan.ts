@@ -1,5 +1,5 @@
 import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
-import { budgetsOf, type Refusal, refusalOf } from './disruption-budgets.ts'
+import { budgetsOf, drawsFrom, type Refusal, refusalOf } from './disruption-budgets.ts'
 
 /** What happens to one pod when its node is drained. */
 export interface PodFate {
@@ -32,7 +32,7 @@ export function planDrain(pods: readonly PodObject[], budgets: readonly PodDisru
     const refusal = refusalOf(pod, covering, room)
     if (refusal) refusals.push(refusal)
     else {
-      for (const budget of covering) take(room, budget)
+      for (const budget of covering) if (drawsFrom(pod, budget)) take(room, budget)
       evictNow.push(pod)
     }
   }

@@ -29,27 +29,59 @@ export class ProcessFault extends Error {
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const [command, ...args] = argv
   if (!command) throw new ProcessFault('no command was named')
+  const stopped = () => new ProcessFault(`${command}: stopped on request`, { cause: options.signal?.reason })
+  if (options.signal?.aborted) throw stopped()
   const deadlineMs = options.deadlineMs ?? 60_000
   const child = execa(command, args, {
     reject: false,
     stripFinalNewline: false,
-    timeout: deadlineMs,
-    killSignal: 'SIGTERM',
-    forceKillAfterDelay: 2_000,
+    // A group of its own, so that what the command started ends with it.
+    detached: true,
     maxBuffer: 64 * 1024 * 1024,
     stdin: options.input === undefined ? 'ignore' : 'pipe',
     ...(options.input === undefined ? {} : { input: options.input }),
-    ...(options.signal ? { cancelSignal: options.signal } : {}),
-    ...(options.env ? { env: { ...options.env } } : {}),
+    env: { PATH: searchPath(), ...options.env },
     ...(options.cwd ? { cwd: options.cwd } : {}),
   })
   if (options.onLine) followLines([child.stdout, child.stderr], options.onLine)
+  let ending: Promise<ProcessFault> | undefined
+  const end = (fault: ProcessFault) => {
+    ending ??= endGroup(child.pid).then(() => fault)
+  }
+  const onAbort = () => end(stopped())
+  options.signal?.addEventListener('abort', onAbort, { once: true })
+  const deadline = setTimeout(
+    () => end(new ProcessFault(`${command}: not finished after ${deadlineMs / 1000} s`)),
+    deadlineMs,
+  )
   const result = await child
-  if (result.isCanceled) throw new ProcessFault(`${command}: stopped on request`, { cause: options.signal?.reason })
-  if (result.timedOut) throw new ProcessFault(`${command}: not finished after ${deadlineMs / 1000} s`)
+  clearTimeout(deadline)
+  options.signal?.removeEventListener('abort', onAbort)
+  if (ending) throw await ending
   if (result.exitCode === undefined && !result.signal)
     throw new ProcessFault(`${command}: ${result.shortMessage ?? 'could not be started'}`, { cause: result.cause })
   return { code: result.exitCode ?? 128, stdout: result.stdout ?? '', stderr: result.stderr ?? '' }
+}
+
+/** As Ctrl-C in a terminal would: on that signal, and not on SIGTERM, Go removes what it built half-way. */
+async function endGroup(pid: number | undefined): Promise<void> {
+  if (pid === undefined) return
+  signalGroup(pid, 'SIGINT')
+  for (let waitedMs = 0; waitedMs < 2_000 && signalGroup(pid, 0); waitedMs += 20) await sleep(20)
+  signalGroup(pid, 'SIGKILL')
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-pid, signal)
+  } catch {
+    return false
+  }
+}
+
+/** Administrators' folders are not on every user's path, not even on root's after a plain `su`. */
+function searchPath(): string {
+  return [process.env['PATH'], '/usr/sbin', '/sbin'].filter(Boolean).join(':')
 }
 
 /** Runs a command that must succeed; the fault carries the end of what it said. */

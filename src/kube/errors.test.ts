@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError, ConfigError, isConflict, isNotFound, isRetryable, kubeErrorCodes } from './errors.ts'
-import { parseRetryAfter } from './status.ts'
+import { parseRetryAfter } from './request/status.ts'
 
 describe('errors', () => {
   it('name the request, the attempts, what was seen and the next step', () => {

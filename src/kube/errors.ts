@@ -126,7 +126,7 @@ export const kubeErrorCodes = {
   },
   Closed: {
     kind: 'terminal',
-    meaning: 'The client was closed before the call.',
+    meaning: 'The client was closed before the call, or while it was under way.',
     nextStep: 'Nothing, if the program is stopping; otherwise this is a bug.',
   },
   NotLeader: {

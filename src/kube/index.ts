@@ -1,8 +1,15 @@
-export { type CacheOptions, type CacheStats, ResourceCache } from './cache.ts'
-export { type ClientOptions, type ConnectedClient, connect } from './client.ts'
-export type { ClusterConfig, Credential, Credentials, Impersonation, TextSource, TlsSettings } from './config.ts'
-export type { RequestCounters, RequestObserver, RequestSample } from './counters.ts'
-export { anonymous, fixedCredential } from './credentials.ts'
+export { type CacheOptions, type CacheStats, ResourceCache } from './cache/cache.ts'
+export type { ListWatch, ReflectorStats, ReflectorTimes, Selection } from './cache/reflector-options.ts'
+export { type CacheRequest, SharedCaches, type SharedCachesOptions, selectionKey } from './cache/shared-caches.ts'
+export { type CacheEvent, type IndexKeys, keyOf } from './cache/store.ts'
+export type { CacheHandler } from './cache/subscriber.ts'
+export { nodeTrimmer, podTrimmer, type Trim, trimAny } from './cache/trim.ts'
+export type { ClusterConfig, Credential, Credentials, Impersonation, TextSource, TlsSettings } from './config/config.ts'
+export { anonymous, fixedCredential } from './config/credentials.ts'
+export { type InClusterOptions, loadInCluster } from './config/in-cluster.ts'
+export { type KubeconfigOptions, loadKubeconfig } from './config/kubeconfig.ts'
+export { loadConfig } from './config/load-config.ts'
+export { Secret } from './config/secret.ts'
 export type {
   ApplyOptions,
   CallOptions,
@@ -35,10 +42,8 @@ export {
   type StatusCause,
   type StatusDetails,
 } from './errors.ts'
-export type { EventNote, EventReporter, EventSubject } from './event-record.ts'
-export { EventRecorder, type EventRecorderOptions, type EventRecorderStats } from './events.ts'
-export { fencedClient } from './fenced-client.ts'
-export { type InClusterOptions, loadInCluster } from './in-cluster.ts'
+export type { EventNote, EventReporter, EventSubject } from './events/event-record.ts'
+export { EventRecorder, type EventRecorderOptions, type EventRecorderStats } from './events/events.ts'
 export {
   controllerUid,
   type LabelSelector,
@@ -52,19 +57,14 @@ export {
   type PodVolume,
   type Taint,
 } from './kinds.ts'
-export { type KubeconfigOptions, loadKubeconfig } from './kubeconfig.ts'
-export { type LeaderTerm, NotLeaderError } from './leader-term.ts'
-export { type LeaderEvent, type LeaderOptions, type LeaseTimes, runAsLeader } from './lease.ts'
-export { loadConfig } from './load-config.ts'
-export type { ListWatch, ReflectorStats, ReflectorTimes, Selection } from './reflector-options.ts'
-export type { Guard } from './requester.ts'
+export { type LeaderTerm, NotLeaderError } from './lease/leader-term.ts'
+export { type LeaderEvent, type LeaderOptions, type LeaseTimes, runAsLeader } from './lease/lease.ts'
+export { type ClientOptions, type ConnectedClient, connect } from './request/client.ts'
+export type { RequestCounters, RequestObserver, RequestSample } from './request/counters.ts'
+export { fencedClient } from './request/fenced-client.ts'
+export type { Guard } from './request/requester.ts'
 export type { KubeObject, ObjectMeta, ObjectRef, OwnerReference, Resource } from './resource.ts'
 export * as resources from './resources.ts'
-export { Secret } from './secret.ts'
-export { type CacheRequest, SharedCaches, type SharedCachesOptions, selectionKey } from './shared-caches.ts'
-export { type CacheEvent, type IndexKeys, keyOf } from './store.ts'
-export type { CacheHandler } from './subscriber.ts'
-export { nodeTrimmer, podTrimmer, type Trim, trimAny } from './trim.ts'
 export { type GoneResult, type WaitOptions, type WaitResult, waitFor, waitUntilGone } from './wait.ts'
 export {
   type AddOptions,
@@ -76,5 +76,5 @@ export {
   WorkQueue,
   type WorkQueueMetrics,
   type WorkQueueOptions,
-} from './work-queue.ts'
-export { TerminalError } from './work-retry.ts'
+} from './work-queue/work-queue.ts'
+export { TerminalError } from './work-queue/work-retry.ts'

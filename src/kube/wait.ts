@@ -1,9 +1,9 @@
 import type { Clock } from '../time/index.ts'
 import { abortable } from './abortable.ts'
 import { backoffMs } from './backoff.ts'
-import { deadlinePassed, withDeadline } from './deadline.ts'
 import type { KubeClient } from './door.ts'
 import { isNotFound, isRetryable } from './errors.ts'
+import { deadlinePassed, withDeadline } from './request/deadline.ts'
 import type { KubeObject, ObjectRef, Resource } from './resource.ts'
 
 export interface WaitOptions {

@@ -1,4 +1,4 @@
-import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Waiting } from '../api/index.ts'
+import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Slot, Waiting } from '../api/index.ts'
 import { isCordonedBy } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import {
@@ -13,7 +13,7 @@ import {
   withRelease,
 } from './ledger.ts'
 import { cordonOwner, finalizer } from './names.ts'
-import { inOrder, isOpen, wantsOut } from './order.ts'
+import { inOrder, isOpen, wantsOut, youngerTwins } from './order.ts'
 
 export interface LedgerWorld {
   readonly budget: MaintenanceBudget
@@ -32,6 +32,8 @@ export interface Release {
   readonly isLast: boolean
 }
 
+type Obstacle = Omit<Waiting, 'since' | 'position'>
+
 export interface LedgerDecision {
   /** Each needs a live look at node and request before it is written. */
   readonly claims: readonly Claim[]
@@ -47,28 +49,34 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
   const stored = budget.status ?? emptyLedger
   const nodeByUid = new Map(nodes.map((node) => [node.metadata.uid ?? '', node]))
   const releases = releasable(stored, requests, nodeByUid)
-  const putBack = lostClaims(stored, requests)
+  const putBack = lostClaims(stored, requests, nodeByUid)
   let ledger = releases.reduce((status, { request }) => withRelease(status, request), stored)
   ledger = putBack.reduce((status, claim) => withClaim(status, claim, now), ledger)
 
   const claims: Claim[] = [...putBack]
   const waiting = new Map<string, Omit<Waiting, 'since'>>()
+  // What those further back must count with: also the place of somebody who takes it a moment later.
+  let promised = ledger
+  const twins = youngerTwins(requests)
   const queued = inOrder(
-    requests.filter((request) => isOpen(request) && wantsOut(request) && !slotOf(ledger, nameOf(request))),
+    requests.filter((request) => mayClaim(request) && !twins.has(nameOf(request)) && !slotOf(ledger, nameOf(request))),
   )
   for (const request of queued) {
     const claim = { request: nameOf(request), node: request.spec.nodeName, nodeUID: request.spec.nodeUID }
     const node = nodeByUid.get(request.spec.nodeUID)
     // Its own turn ends it: the node is gone.
     if (!node) continue
-    const isJoining = ledger.slots.some(({ nodeUID }) => nodeUID === claim.nodeUID)
-    const obstacle = isJoining ? undefined : obstacleFor(world, ledger, node)
+    const slot = promised.slots.find(({ nodeUID }) => nodeUID === claim.nodeUID)
+    const obstacle = slot ? closingSlot(slot, requests) : obstacleFor(world, promised, node)
+    if (obstacle) {
+      waiting.set(claim.request, { position: waiting.size + 1, ...obstacle })
+      continue
+    }
+    promised = withClaim(promised, claim, now)
     // Claimed before the finalizer is stored, a deleted request would leave its slot behind for ever.
-    if (!obstacle && !request.metadata.finalizers?.includes(finalizer)) continue
-    if (!obstacle) {
-      ledger = withClaim(ledger, claim, now)
-      claims.push(claim)
-    } else waiting.set(claim.request, { position: waiting.size + 1, ...obstacle })
+    if (!request.metadata.finalizers?.includes(finalizer)) continue
+    ledger = withClaim(ledger, claim, now)
+    claims.push(claim)
   }
   return { claims, releases, waiting, limits: figures(world, ledger) }
 }
@@ -94,13 +102,37 @@ function releasable(
   })
 }
 
+/** Joining a slot whose node is on its way back would begin work on a node that takes pods again. */
+function closingSlot(slot: Slot, requests: readonly MaintenanceRequest[]): Obstacle | undefined {
+  const isClosing = slot.requests.every(
+    (name) => requests.find((request) => nameOf(request) === name)?.status?.phase === 'Finishing',
+  )
+  if (!isClosing) return undefined
+  return {
+    for: 'Order',
+    message: `${slot.node} is being given back; its turn comes anew`,
+    next: `fettle explain ${slot.node}`,
+  }
+}
+
+/** A request on its way home that no slot lists is done; it does not set out again. */
+function mayClaim(request: MaintenanceRequest): boolean {
+  return isOpen(request) && wantsOut(request) && request.status?.phase !== 'Finishing'
+}
+
 /** Requests that were given a slot which the ledger no longer shows (a restored backup): put back with their number. */
-function lostClaims(ledger: MaintenanceBudgetStatus, requests: readonly MaintenanceRequest[]): Claim[] {
+function lostClaims(
+  ledger: MaintenanceBudgetStatus,
+  requests: readonly MaintenanceRequest[],
+  nodeByUid: ReadonlyMap<string, NodeObject>,
+): Claim[] {
   return requests.flatMap((request) => {
     const { phase, slot } = request.status ?? {}
     const holds = phase === 'Claimed' || phase === 'Granted'
     if (!holds || !slot || slotOf(ledger, nameOf(request))) return []
     const { nodeName: node, nodeUID } = request.spec
+    // Freed because the node is gone, and the request has not heard of it yet.
+    if (!nodeByUid.has(nodeUID)) return []
     return [{ request: nameOf(request), node, nodeUID, token: slot.token, takenAt: slot.takenAt }]
   })
 }
@@ -109,7 +141,7 @@ function obstacleFor(
   { budget, nodes, staleView }: LedgerWorld,
   ledger: MaintenanceBudgetStatus,
   node: NodeObject,
-): Omit<Waiting, 'since' | 'position'> | undefined {
+): Obstacle | undefined {
   if (staleView) return { for: 'StaleView', message: staleView, next: 'fettle status' }
   const max = resolveMax(budget.spec.max, nodes.length)
   if (max === 0)
@@ -131,7 +163,7 @@ function obstacleFor(
   )
 }
 
-function fullBudget(rule: string, out: readonly OutNode[]): Omit<Waiting, 'since' | 'position'> {
+function fullBudget(rule: string, out: readonly OutNode[]): Obstacle {
   const shown = out
     .slice(0, 3)
     .map(({ name, slot, why }) => (slot ? `${name} is ${why}` : `${name} is ${why}, without a slot`))

@@ -1,16 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   budgetName,
   type MaintenanceBudget,
   type MaintenanceBudgetStatus,
-  type MaintenanceRequest,
   maintenanceBudgets,
-  maintenanceRequests,
   type Waiting,
 } from '../api/index.ts'
 import { isCordonedBy } from '../drain/index.ts'
-import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
+import { isAlreadyExists, isNotFound, type KubeClient } from '../kube/index.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { emptyLedger, withClaim, withRelease } from './ledger.ts'
+import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner } from './names.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { staleView } from './views.ts'
@@ -37,8 +37,7 @@ export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Pr
   const checked = await checkLive(client, decision, signal)
   const stored = budget.status ?? emptyLedger
   const next = nextLedger(stored, checked, decision, now)
-  if (budget.status && JSON.stringify(next) === JSON.stringify(stored))
-    return { touched: [], waiting: decision.waiting }
+  if (budget.status && isDeepStrictEqual(next, stored)) return { touched: [], waiting: decision.waiting }
   // The version that the decision was made from: whoever wrote in between makes this fail, and it is decided anew.
   await client.replace<MaintenanceBudget>(
     maintenanceBudgets,
@@ -91,29 +90,14 @@ async function checkLive(client: KubeClient, decision: LedgerDecision, signal: A
     if (liveRequest?.status?.phase !== 'Finishing') return false
     return !isLast || !isCordonedBy(liveNode, cordonOwner)
   })
-  return { claims, releases }
+  // New claims count on the room that the releases make. If one of those was not true, neither is the room.
+  const hasRoom = releases.length === decision.releases.length
+  return { claims: hasRoom ? claims : claims.filter(({ token }) => token !== undefined), releases }
 }
 
 async function keep<T>(items: readonly T[], isRight: (item: T) => Promise<boolean>): Promise<T[]> {
   const answers = await Promise.all(items.map(isRight))
   return items.filter((_, index) => answers[index])
-}
-
-async function liveNodeOf(client: KubeClient, name: string, signal: AbortSignal): Promise<NodeObject | undefined> {
-  return client.get<NodeObject>(resources.nodes, { name }, { signal }).catch(absent)
-}
-
-async function liveRequestOf(
-  client: KubeClient,
-  name: string,
-  signal: AbortSignal,
-): Promise<MaintenanceRequest | undefined> {
-  return client.get<MaintenanceRequest>(maintenanceRequests, { name }, { signal }).catch(absent)
-}
-
-function absent(error: unknown): undefined {
-  if (!isNotFound(error)) throw error
-  return undefined
 }
 
 function nextLedger(

@@ -41,9 +41,9 @@ export function outNodes(
   return [...out.values()]
 }
 
-/** 21:40 UTC: in a sentence about now nobody reads the date. */
+/** To the minute: nobody reads the milliseconds of a sentence. */
 function shortTime(time: string): string {
-  return `${time.slice(11, 16)} UTC`
+  return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`
 }
 
 export function isReady(node: NodeObject): boolean {

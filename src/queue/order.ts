@@ -24,19 +24,47 @@ export function olderTwin(
   request: MaintenanceRequest,
   requests: readonly MaintenanceRequest[],
 ): MaintenanceRequest | undefined {
-  const { nodeUID, source } = request.spec
-  const twins = requests.filter(
-    (other) =>
-      isOpen(other) &&
-      other.spec.nodeUID === nodeUID &&
-      other.spec.source.kind === source.kind &&
-      other.spec.source.key === source.key,
-  )
-  const first = twins.sort(
-    (a, b) =>
-      compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) || compare(a.metadata.uid, b.metadata.uid),
-  )[0]
+  const mine = sameThing(request)
+  const first = firstOfEach(requests.filter((other) => sameThing(other) === mine)).get(mine)
   return first?.metadata.uid === request.metadata.uid ? undefined : first
+}
+
+/** Names of the open requests that have an older twin. */
+export function youngerTwins(requests: readonly MaintenanceRequest[]): ReadonlySet<string> {
+  const firsts = firstOfEach(requests)
+  const twins = requests.filter(
+    (request) => stillAsks(request) && firsts.get(sameThing(request))?.metadata.uid !== request.metadata.uid,
+  )
+  return new Set(twins.map(({ metadata }) => metadata.name ?? ''))
+}
+
+function firstOfEach(requests: readonly MaintenanceRequest[]): ReadonlyMap<string, MaintenanceRequest> {
+  const firsts = new Map<string, MaintenanceRequest>()
+  for (const request of requests) {
+    const first = firsts.get(sameThing(request))
+    if (stillAsks(request) && (!first || isOlder(request, first))) firsts.set(sameThing(request), request)
+  }
+  return firsts
+}
+
+/** On its way home it asks for nothing any more: whoever asks again now means a new turn. */
+function stillAsks(request: MaintenanceRequest): boolean {
+  return isOpen(request) && request.status?.phase !== 'Finishing'
+}
+
+function sameThing({ spec: { nodeUID, source } }: MaintenanceRequest): string {
+  return JSON.stringify([nodeUID, source.kind, source.key])
+}
+
+/** Who has begun comes first: creation times are whole seconds, and among equals the UID might prefer the latecomer. */
+function isOlder(a: MaintenanceRequest, b: MaintenanceRequest): boolean {
+  if (hasBegun(a) !== hasBegun(b)) return hasBegun(a)
+  const byTime = compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp)
+  return (byTime || compare(a.metadata.uid, b.metadata.uid)) < 0
+}
+
+function hasBegun({ status }: MaintenanceRequest): boolean {
+  return status !== undefined && status.phase !== 'Queued'
 }
 
 function compare(a = '', b = ''): number {

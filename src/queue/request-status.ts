@@ -28,20 +28,11 @@ type History = NonNullable<MaintenanceRequestStatus['history']>
 export function withLine(history: History, line: History[number]): History {
   const lines = [...history, line]
   if (lines.length <= mostHistory) return lines
-  const [first, ...rest] = lines
-  const folded = first?.reason === 'Folded' ? Number(/^\d+/.exec(first.message)?.[0] ?? 0) : 1
-  const cut = first?.reason === 'Folded' ? rest : lines.slice(1)
-  const kept = cut.slice(cut.length - mostHistory + 1)
-  const count = folded + (cut.length - kept.length)
-  return [
-    {
-      time: first?.time ?? line.time,
-      phase: first?.phase ?? line.phase,
-      reason: 'Folded',
-      message: `${count} earlier lines`,
-    },
-    ...kept,
-  ]
+  const [first = line, ...rest] = lines
+  const dropped = rest.slice(0, rest.length - mostHistory + 1)
+  const count = (first.count ?? 1) + dropped.length
+  const folded = { time: first.time, phase: first.phase, reason: 'Folded', message: `${count} earlier lines`, count }
+  return [folded, ...rest.slice(dropped.length)]
 }
 
 /** Sets a condition; the time moves only when its status does. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   budgetName,
   type MaintenanceRequest,
@@ -5,11 +6,12 @@ import {
   maintenanceRequests,
   type Waiting,
 } from '../api/index.ts'
-import { evictPods } from '../drain/index.ts'
+import { evictPods, planDrain } from '../drain/index.ts'
 import { resources } from '../kube/index.ts'
 import { decideRequest, type RequestStep } from './decide-request.ts'
 import type { EvictionPace } from './eviction-pace.ts'
 import { slotOf } from './ledger.ts'
+import { liveNodeOf, livePodsOn } from './live-reads.ts'
 import { controllerManager, finalizer } from './names.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { podsByNode } from './views.ts'
@@ -37,6 +39,7 @@ export async function takeRequestTurn(
       await writeFinalizers(parts.ports, request, step.do === 'addFinalizer', signal)
       return undefined
     case 'writeStatus':
+      if (!(await isTrueLive(parts.ports, request, step.status, signal))) return { lookAgainMs: 1_000 }
       await writeStatus(parts.ports, request, step.status, signal)
       return undefined
     case 'patchNode': {
@@ -76,6 +79,22 @@ function stepFor({ ports, waiting }: RequestTurnParts, request: MaintenanceReque
   })
 }
 
+/**
+ * Ending a request because its node is gone, and letting the work begin because its pods are, cannot be taken back:
+ * a node that was made a moment ago, or a pod that came just before the cordon, may not have reached the caches yet.
+ */
+async function isTrueLive(
+  { client }: QueuePorts,
+  request: MaintenanceRequest,
+  { phase, outcome }: MaintenanceRequestStatus,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { nodeName, nodeUID, service } = request.spec
+  if (outcome === 'NodeGone') return (await liveNodeOf(client, nodeName, signal))?.metadata.uid !== nodeUID
+  if (phase !== 'Granted' || request.status?.phase === 'Granted' || !service.drain) return true
+  return planDrain(await livePodsOn(client, nodeName, signal), []).left.length === 0
+}
+
 async function drain(
   { ports, pace }: RequestTurnParts,
   request: MaintenanceRequest,
@@ -88,7 +107,7 @@ async function drain(
   const refused = step.plan.refusals.filter(({ neverPasses, budget }) => budget && !neverPasses).map(({ pod }) => pod)
   const askable = pace.due([...step.plan.evictNow, ...refused.slice(0, 1)], nowMs)
   const wasStarted = request.status?.drain !== undefined
-  const isNews = JSON.stringify(request.status?.drain) !== JSON.stringify(step.status.drain)
+  const isNews = !isDeepStrictEqual(request.status?.drain, step.status.drain)
   // The intention first: whoever takes over sees that a drain is under way.
   if (!wasStarted || (isNews && pace.mayReport(request.metadata.name ?? '', nowMs))) {
     await writeStatus(ports, request, step.status, signal)

@@ -39,7 +39,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 async function answer(options: HttpOptions, method: string, url: string, response: ServerResponse): Promise<void> {
   if (method !== 'GET' && method !== 'HEAD') return say(response, 405, 'only GET is answered here')
-  switch (url.split('?')[0]) {
+  const path = url.replace(/\?.*/s, '')
+  switch (path) {
     case '/healthz':
       return say(response, 200, 'ok')
     case '/readyz': {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { type ImageRecipe, imageArchitecture, imageArchive } from './oci-image.ts'
+import { compressedLayer, type ImageRecipe, imageArchitecture, imageArchive, layeredImage } from './oci-image.ts'
 
 const recipe: ImageRecipe = {
   name: 'fettle.dev/pause:dev',
@@ -45,6 +46,25 @@ describe('an image archive', () => {
       'io.containerd.image.name': 'fettle.dev/pause:dev',
       'org.opencontainers.image.ref.name': 'dev',
     })
+  })
+
+  it('stacks compressed layers, named by what is in them and by what was made of it', () => {
+    const layers = ['below', 'above'].map((text) =>
+      compressedLayer([{ kind: 'file', path: 'which', content: Buffer.from(text) }]),
+    )
+    const { archive, digest } = layeredImage({ ...recipe, layers, labels: { version: '1' } })
+    const files = filesOf(archive)
+    const index = JSON.parse(String(files.get('index.json')))
+    expect(index.manifests[0].digest).toBe(digest)
+    const manifest = JSON.parse(String(read(files, index.manifests[0])))
+    const config = JSON.parse(String(read(files, manifest.config)))
+    expect(config.config.Labels).toEqual({ version: '1' })
+    for (const [position, text] of ['below', 'above'].entries()) {
+      expect(manifest.layers[position].mediaType).toBe('application/vnd.oci.image.layer.v1.tar+gzip')
+      const plain = gunzipSync(read(files, manifest.layers[position]))
+      expect(`sha256:${createHash('sha256').update(plain).digest('hex')}`).toBe(config.rootfs.diff_ids[position])
+      expect(filesOf(plain).get('which')).toEqual(Buffer.from(text))
+    }
   })
 
   it('has the same bytes each time', () => {

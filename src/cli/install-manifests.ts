@@ -1,0 +1,36 @@
+import { customResourceDefinitions } from '../api/index.ts'
+import { resources } from '../kube/index.ts'
+import { commonLabels, type Manifest, manifest, nodesNamespace, type Placement } from './install-names.ts'
+import { agentRbacManifests, controllerRbacManifests } from './install-rbac.ts'
+import { type WorkloadSettings, workloadManifests } from './install-workloads.ts'
+
+export type InstallSettings = WorkloadSettings
+
+/** Every object of an installation, in the order in which they are made. The first is the namespace itself. */
+export function installManifests(settings: InstallSettings): Manifest[] {
+  return [
+    namespaceManifest(settings, settings.namespace),
+    namespaceManifest(settings, nodesNamespace),
+    ...crdManifests(settings),
+    ...controllerRbacManifests(settings),
+    ...agentRbacManifests(settings),
+    ...workloadManifests(settings),
+  ]
+}
+
+export function namespaceManifest(placement: Placement, name: string): Manifest {
+  const labels = { ...commonLabels(placement), 'pod-security.kubernetes.io/enforce': 'restricted' }
+  return manifest(resources.namespaces, { name, labels })
+}
+
+export function crdManifests(placement: Placement): Manifest[] {
+  return customResourceDefinitions().map(({ metadata, spec }) =>
+    manifest(resources.customResourceDefinitions, { name: metadata.name, labels: commonLabels(placement) }, { spec }),
+  )
+}
+
+/** `Kind namespace/name`, as people write it. */
+export function nameOf({ object }: Manifest): string {
+  const { name, namespace } = object.metadata
+  return `${object.kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
+}

@@ -1,0 +1,112 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import type { KubeClient } from '../kube/index.ts'
+import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
+import { type CliContext, devReport } from './context.ts'
+import { applyManifest, assertNotOthers, type Change, ownManifests, waitForManifest } from './install-apply.ts'
+import { type InstallSettings, installManifests, nameOf } from './install-manifests.ts'
+import { installer, type Manifest } from './install-names.ts'
+import { wholeNumber } from './options.ts'
+import { addUninstallCommand } from './uninstall.ts'
+
+interface InstallFlags extends ClusterFlags {
+  readonly namespace: string
+  readonly image: string
+  readonly replicas: number
+  readonly nodeSelector: Readonly<Record<string, string>>
+  readonly apiServer?: { readonly host: string; readonly port: number }
+  readonly dryRun: boolean
+  readonly output: 'text' | 'yaml'
+  readonly wait: boolean
+  readonly timeout: number
+}
+
+/** `fettle install` and `fettle uninstall`: what the chart does, without Helm. */
+export function addInstallCommands(program: Command, context: CliContext): void {
+  addClusterOptions(program.command('install'))
+    .description('install Fettle in a cluster, or bring an installation up to date')
+    .option('--namespace <name>', 'where its pods run', 'fettle-system')
+    .option('--image <reference>', 'container image of all programs', `fettle.dev/fettle:${manifest.version}`)
+    .option('--replicas <count>', 'controllers; one leads', wholeNumber(1, 7), 2)
+    .option('--node-selector <label=value>', 'nodes that controllers may run on; can be repeated', addLabel, {})
+    .option(
+      '--api-server <host:port>',
+      "where pods reach the API server, if not at the cluster's own address",
+      hostPort,
+    )
+    .option('--dry-run', 'ask the cluster what would change, and change nothing', false)
+    .addOption(
+      new Option('-o, --output <format>', 'yaml prints the objects and asks no cluster')
+        .choices(['text', 'yaml'])
+        .default('text'),
+    )
+    .option('--no-wait', 'do not wait until the pods are ready')
+    .option('--timeout <seconds>', 'how long to wait for each part', wholeNumber(1, 3600), 180)
+    .action(async (flags: InstallFlags) => {
+      const settings = settingsOf(flags)
+      if (flags.output === 'yaml') context.out(await yamlOf(installManifests(settings)))
+      else await withCluster(flags, (client) => install(client, settings, flags, context))
+    })
+  addUninstallCommand(program, context)
+}
+
+function settingsOf({ namespace, image, replicas, nodeSelector, apiServer }: InstallFlags): InstallSettings {
+  const placement = { namespace, version: manifest.version, managedBy: installer }
+  return { ...placement, image, replicas, nodeSelector, ...(apiServer ? { apiServer } : {}) }
+}
+
+async function install(
+  client: KubeClient,
+  settings: InstallSettings,
+  flags: InstallFlags,
+  context: CliContext,
+): Promise<void> {
+  const report = devReport(context)
+  await assertNotOthers(client, settings.namespace)
+  const manifests = await ownManifests(client, installManifests(settings))
+  const counts: Record<Change, number> = { created: 0, changed: 0, unchanged: 0 }
+  const wait = { timeoutMs: flags.timeout * 1000, signal: context.signal, working: report.working }
+  for (const [position, manifest] of manifests.entries()) {
+    context.signal.throwIfAborted()
+    report.working(`${position + 1} of ${manifests.length} objects: ${nameOf(manifest)}`)
+    const change = await applyManifest(client, manifest, flags.dryRun)
+    counts[change]++
+    if (flags.dryRun) context.out(`${planned[change].padEnd(9)} ${nameOf(manifest)}\n`)
+    else if (manifest.resource.kind === 'CustomResourceDefinition') await waitForManifest(client, manifest, wait)
+  }
+  const { created, changed, unchanged } = counts
+  if (flags.dryRun) {
+    context.out(`${created} to create, ${changed} to change, ${unchanged} as they should be; nothing was changed\n`)
+    return
+  }
+  report.finished(`${manifests.length} objects: ${created} created, ${changed} changed, ${unchanged} as they were`)
+  if (!flags.wait) return
+  for (const manifest of manifests.filter(({ resource }) => ['Deployment', 'DaemonSet'].includes(resource.kind))) {
+    await waitForManifest(client, manifest, wait)
+    report.finished(`${nameOf(manifest)} is ready`)
+  }
+  context.out(
+    `Fettle ${settings.version} is in namespace ${settings.namespace}; \`fettle status\` shows what it does\n`,
+  )
+}
+
+const planned: Readonly<Record<Change, string>> = { created: 'create', changed: 'change', unchanged: 'unchanged' }
+
+async function yamlOf(manifests: readonly Manifest[]): Promise<string> {
+  const { stringify } = await import('yaml')
+  // Kubernetes reads version 1.1, where a bare Off is a boolean.
+  const options = { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false } as const
+  return manifests.map(({ object }) => stringify(object, options)).join('---\n')
+}
+
+function addLabel(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, key, value] = /^([\w./-]+)=([\w.-]*)$/.exec(text) ?? []
+  if (key === undefined || value === undefined) throw new InvalidArgumentError('Write label=value.')
+  return { ...before, [key]: value }
+}
+
+function hostPort(text: string): { readonly host: string; readonly port: number } {
+  const [, host, port] = /^\[?([^\s\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
+  if (host === undefined || Number(port) > 65_535) throw new InvalidArgumentError('Write host:port.')
+  return { host, port: Number(port) }
+}

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import type { MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
+import { type StatusSummary, statusText, summarise } from './status.ts'
+import type { World } from './world.ts'
+
+const node = (name: string, isReady: boolean) => ({
+  metadata: { name, uid: name },
+  status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+})
+
+const request = (name: string, status: MaintenanceRequestStatus) =>
+  ({
+    metadata: { name, uid: name, creationTimestamp: '2026-03-01T10:00:00Z' },
+    spec: { nodeName: `node-of-${name}`, reason: 'fan', priority: 0, want: 'Out' },
+    status,
+  }) as MaintenanceRequest
+
+function world(
+  requests: readonly MaintenanceRequest[],
+  limits = { name: 'cluster', max: 2, out: 0, withoutSlot: [] as string[] },
+): World {
+  return {
+    budget: { metadata: {}, spec: { max: '20%' } },
+    requests,
+    nodes: Array.from({ length: 10 }, (_, index) => node(`node-${index}`, index > 0)),
+    decision: { waiting: new Map(), limits: [limits] },
+  } as unknown as World
+}
+
+const blocked = (pdb: string, neverPasses: boolean): MaintenanceRequestStatus => ({
+  phase: 'Claimed',
+  drain: { startedAt: '2026-03-01T10:00:00Z', total: 3, left: 1, blockedBy: [{ pod: 'shop/web-1', pdb, neverPasses }] },
+})
+
+test('a quiet cluster is three lines', () => {
+  expect(statusText(summarise(world([])))).toMatchInlineSnapshot(`
+    "nodes   9 of 10 ready
+    budget  0 of at most 2 out of service
+    nobody asks for a node
+    "
+  `)
+})
+
+test('a busy one tells who is out without a slot, who needs a person, and how many are not shown', () => {
+  const held = { from: 'Granted', reason: 'WorkDeadline', message: 'the work took longer than 2h' } as const
+  const requests = [
+    request('stuck', blocked('shop/web', true)),
+    request('alone', blocked('', true)),
+    request('patient', blocked('shop/db', false)),
+    request('late', { phase: 'Held', held }),
+    ...[1, 2, 3, 4].map((index) => request(`more-${index}`, { phase: 'Granted' })),
+    request('done', { ...blocked('shop/web', true), phase: 'Done' }),
+  ]
+  const summary = summarise(world(requests, { name: 'cluster', max: 2, out: 9, withoutSlot: ['node-0 NotReady'] }))
+  expect(statusText(summary)).toMatchInlineSnapshot(`
+    "nodes   9 of 10 ready
+    budget  9 of at most 2 out of service (without a slot: node-0 NotReady)
+      out  Claimed    node-of-alone: draining, 1 of 3 pods left [fan]
+      out  Held       node-of-late: held: the work took longer than 2h [fan]
+      out  Granted    node-of-more-1: drained; the work may begin [fan]
+      out  Granted    node-of-more-2: drained; the work may begin [fan]
+      out  Granted    node-of-more-3: drained; the work may begin [fan]
+      out  Granted    node-of-more-4: drained; the work may begin [fan]
+           … and 2 more; \`fettle queue\` shows all
+    needs a person: stuck: shop/web-1 never leaves while PodDisruptionBudget shop/web stays as it is
+    needs a person: alone: shop/web-1 has no controller; delete it to go on
+    needs a person: late is held: the work took longer than 2h
+    "
+  `)
+})
+
+test('the same for programs', () => {
+  expect(summarise(world([request('stuck', blocked('shop/web', true))]))).toMatchInlineSnapshot(`
+    {
+      "budget": {
+        "max": 2,
+        "out": 0,
+        "withoutSlot": [],
+      },
+      "needsPerson": [
+        "stuck: shop/web-1 never leaves while PodDisruptionBudget shop/web stays as it is",
+      ],
+      "nodes": {
+        "ready": 9,
+        "total": 10,
+      },
+      "queue": [
+        {
+          "node": "node-of-stuck",
+          "phase": "Claimed",
+          "position": null,
+          "reason": "fan",
+          "request": "stuck",
+          "text": "node-of-stuck: draining, 1 of 3 pods left",
+        },
+      ],
+    }
+  `)
+})
+
+test('a budget in percent is shown as what it comes to', () => {
+  const { budget }: StatusSummary = summarise(world([]))
+  expect(budget.max).toBe(2)
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import type { MaintenanceBudget, MaintenanceRequest } from '../api/index.ts'
+import { type MetricSources, metricDefinitions, metricsText } from './metrics.ts'
+
+interface Figures {
+  requests: { readonly status?: object }[]
+  budget: object | undefined
+  isLeader: boolean
+}
+
+/** Only what the metrics read. */
+function sources(figures: Figures): MetricSources {
+  const cache = { stats: () => ({ lastContactAgeMs: 1_500 }), size: 12 }
+  return {
+    views: {
+      requests: { values: () => (figures.requests as MaintenanceRequest[]).values() },
+      budgets: { get: () => figures.budget as MaintenanceBudget | undefined },
+    },
+    caches: { all: () => new Map([['v1/pods', cache]]) },
+    isLeader: () => figures.isLeader,
+    requests: () => ({}),
+  } as unknown as MetricSources
+}
+
+const busy: Figures = {
+  requests: [{ status: { phase: 'Granted' } }, { status: { phase: 'Queued' } }, { status: { phase: 'Queued' } }, {}],
+  budget: {
+    status: { slots: [{}, {}], limits: [{ name: 'cluster', max: 3, out: 2, withoutSlot: [] }] },
+  },
+  isLeader: true,
+}
+
+test('every figure is told', async () => {
+  expect(await metricsText(sources(busy))()).toMatchInlineSnapshot(`
+    "# HELP fettle_leader 1 while this process is the leader
+    # TYPE fettle_leader gauge
+    fettle_leader 1
+
+    # HELP fettle_maintenance_requests MaintenanceRequests by phase
+    # TYPE fettle_maintenance_requests gauge
+    fettle_maintenance_requests{phase="Granted"} 1
+    fettle_maintenance_requests{phase="Queued"} 2
+    fettle_maintenance_requests{phase="New"} 1
+
+    # HELP fettle_slots_held Nodes that hold a slot of the budget
+    # TYPE fettle_slots_held gauge
+    fettle_slots_held 2
+
+    # HELP fettle_nodes_out Nodes that count as out of service, with or without a slot
+    # TYPE fettle_nodes_out gauge
+    fettle_nodes_out{limit="cluster"} 2
+
+    # HELP fettle_nodes_out_max Nodes that may be out of service at once
+    # TYPE fettle_nodes_out_max gauge
+    fettle_nodes_out_max{limit="cluster"} 3
+
+    # HELP fettle_cache_contact_age_seconds Time since the API server was last heard of, by watched collection
+    # TYPE fettle_cache_contact_age_seconds gauge
+    fettle_cache_contact_age_seconds{collection="v1/pods"} 1.5
+
+    # HELP fettle_cache_objects Objects held in memory, by watched collection
+    # TYPE fettle_cache_objects gauge
+    fettle_cache_objects{collection="v1/pods"} 12
+    "
+  `)
+})
+
+test('a phase that nobody is in any more, and a ledger that is gone, leave no figures behind', async () => {
+  const figures = { ...busy }
+  const text = metricsText(sources(figures))
+  await text()
+  figures.requests = []
+  figures.budget = undefined
+  figures.isLeader = false
+  const after = await text()
+  expect(after).not.toContain('phase=')
+  expect(after).not.toContain('limit=')
+  expect(after).toContain('fettle_leader 0\n')
+  expect(after).toContain('fettle_slots_held 0\n')
+})
+
+test('names and units follow the rules of Prometheus, and each is explained once', () => {
+  const names = metricDefinitions.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  for (const { name, help } of metricDefinitions) {
+    expect(name).toMatch(/^fettle_[a-z_]+$/)
+    expect(name).not.toMatch(/_total$/)
+    expect(help).not.toBe('')
+  }
+})

@@ -1,0 +1,138 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { maintenanceBudgets } from '../../src/api/index.ts'
+import { type ConnectedClient, connect, type KubeObject, loadKubeconfig, resources } from '../../src/kube/index.ts'
+import { type FettleResult, fettle, type TemporaryHome, temporaryHome } from '../support/fettle-process.ts'
+
+/** On simulated nodes, where no pod of ours may run: what is said and written, not what starts. */
+let home: TemporaryHome
+let admin: ConnectedClient
+let kubeconfig: string
+
+beforeAll(async () => {
+  home = temporaryHome()
+  const up = await fettle(['dev', 'up', '--name', 'install', '--nodes', '2'], { home: home.path })
+  expect(up.stderr).toContain('2 nodes are ready')
+  kubeconfig = join(home.path, 'clusters/install/kubeconfig')
+  admin = connect(await loadKubeconfig({ path: kubeconfig }), { component: 'e2e' })
+})
+
+afterAll(async () => {
+  admin?.close()
+  await home?.remove()
+})
+
+async function run(...args: string[]): Promise<FettleResult> {
+  return fettle([...args, '--kubeconfig', kubeconfig], { home: home.path })
+}
+
+async function namesOf(resource: (typeof resources)['namespaces'], namespace?: string): Promise<string[]> {
+  const names: string[] = []
+  for await (const page of admin.list<KubeObject>(resource, namespace ? { namespace } : {}))
+    names.push(...page.items.map(({ metadata }) => metadata.name ?? ''))
+  return names.sort()
+}
+
+describe('fettle install', () => {
+  test('prints its objects as YAML without asking any cluster', async () => {
+    const printed = await fettle(['install', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere', HOME: home.path } })
+    expect(printed).toMatchObject({ code: 0, stderr: '' })
+    const kinds = parseAllDocuments(printed.stdout).map((document) => document.get('kind'))
+    expect(kinds).toHaveLength(19)
+    expect(kinds.slice(0, 3)).toEqual(['Namespace', 'Namespace', 'CustomResourceDefinition'])
+  })
+
+  test('tells in a dry run what it would create, and creates nothing', async () => {
+    const dry = await run('install', '--dry-run')
+    expect(dry.code).toBe(0)
+    expect(dry.stdout).toContain('create    Deployment fettle-system/fettle-controller\n')
+    expect(dry.stdout).toMatch(/\n19 to create, 0 to change, 0 as they should be; nothing was changed\n$/)
+    expect(await namesOf(resources.namespaces)).not.toContain('fettle-system')
+  })
+
+  test('says why pods do not start when it waited in vain, and keeps them off simulated nodes', async () => {
+    const waited = await run('install', '--timeout', '3')
+    expect(waited.code).toBe(1)
+    expect(waited.stderr).toContain('Deployment fettle-system/fettle-controller is not ready after 3 s: 0 of 2 pods')
+    expect(waited.stderr).toContain('0/2 nodes are available')
+    expect(waited.stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('changes nothing the second time, and only what differs the third', async () => {
+    const again = await run('install', '--no-wait')
+    expect(again.stderr).toContain('19 objects: 0 created, 0 changed, 19 as they were')
+    const dry = await run('install', '--replicas', '3', '--dry-run')
+    expect(dry.stdout.split('\n').filter((line) => line.startsWith('change'))).toEqual([
+      'change    Deployment fettle-system/fettle-controller',
+    ])
+  })
+
+  test('takes back what somebody changed by hand', async () => {
+    const ref = { name: 'fettle-controller' }
+    await admin.patch(resources.clusterRoles, ref, { type: 'merge', body: { rules: [] } })
+    expect((await run('install', '--no-wait')).stderr).toContain('0 created, 1 changed, 18 as they were')
+  })
+
+  test('refuses a second installation in another namespace', async () => {
+    const refused = await run('install', '--namespace', 'elsewhere', '--no-wait')
+    expect(refused).toMatchObject({ code: 1 })
+    expect(refused.stderr).toContain('say --namespace fettle-system')
+    expect(await namesOf(resources.namespaces)).not.toContain('elsewhere')
+  })
+
+  test.each([
+    [['--node-selector', 'no label'], 'Write label=value.'],
+    [['--api-server', 'host'], 'Write host:port.'],
+    [['--replicas', '0'], 'Write a whole number from 1 to 7.'],
+  ])('refuses %j', async (flags, sentence) => {
+    const refused = await run('install', ...flags)
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toContain(sentence)
+  })
+})
+
+describe('fettle uninstall', () => {
+  test('removes the budget although its finalizer has nobody left to answer it, and everything else', async () => {
+    await admin.create<KubeObject>(maintenanceBudgets, {
+      metadata: { name: 'cluster', finalizers: ['fettle.dev/ledger'] },
+      ...{ spec: {} },
+    })
+    const gone = await run('uninstall', '--timeout', '60')
+    expect(gone).toMatchObject({ code: 0, stdout: 'Fettle is gone\n' })
+    for (const kind of ['customResourceDefinitions', 'clusterRoles', 'clusterRoleBindings', 'namespaces'] as const)
+      expect((await namesOf(resources[kind])).filter((name) => name.includes('fettle'))).toEqual([])
+  })
+
+  test('of nothing says so and is no error', async () => {
+    const again = await run('uninstall')
+    expect(again).toMatchObject({ code: 0, stdout: '' })
+    expect(again.stderr).toBe('Fettle is not installed in namespace fettle-system; nothing to do\n')
+  })
+
+  test('leaves a namespace alone that was there before', async () => {
+    await admin.create<KubeObject>(resources.namespaces, { metadata: { name: 'platform' } })
+    expect(await run('install', '--namespace', 'platform', '--no-wait')).toMatchObject({ code: 0 })
+    expect(await run('uninstall', '--namespace', 'platform')).toMatchObject({ code: 0, stdout: 'Fettle is gone\n' })
+    const left = await admin.get<KubeObject>(resources.namespaces, { name: 'platform' })
+    expect(left.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'platform' })
+    expect(left.metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  test('leaves its own namespace when somebody else lives there', async () => {
+    expect(await run('install', '--no-wait')).toMatchObject({ code: 0 })
+    const secret = { metadata: { name: 'theirs', namespace: 'fettle-system' } }
+    await admin.create<KubeObject>(resources.secrets, secret)
+    const gone = await run('uninstall')
+    expect(gone.stderr).toContain('namespace fettle-system stays, because it holds Secret theirs')
+    expect(await namesOf(resources.secrets, 'fettle-system')).toEqual(['theirs'])
+    expect(await namesOf(resources.serviceAccounts, 'fettle-system')).toEqual(['default'])
+  })
+
+  test('keeps custom resources and what is in them when told so', async () => {
+    expect(await run('install', '--no-wait')).toMatchObject({ code: 0 })
+    await admin.create<KubeObject>(maintenanceBudgets, { metadata: { name: 'cluster' }, ...{ spec: { max: 2 } } })
+    expect(await run('uninstall', '--keep-crds')).toMatchObject({ code: 0 })
+    expect(await admin.get<KubeObject>(maintenanceBudgets, { name: 'cluster' })).toMatchObject({ spec: { max: 2 } })
+  })
+})

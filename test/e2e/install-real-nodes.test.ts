@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { missingForRealNodes } from '../../src/dev/index.ts'
+import type { RunResult } from '../../src/host/index.ts'
+import { type KubeObject, type NodeObject, type Resource, resources } from '../../src/kube/index.ts'
+import { eventually } from '../support/e2e-cluster.ts'
+import { chart, helmProgram } from '../support/helm.ts'
+import { bringUpRealCluster, podsOf, type RealCluster, realNodes } from '../support/real-cluster.ts'
+
+const missing = await missingForRealNodes()
+const namespace = 'fettle-system'
+const image = 'fettle.dev/fettle:e2e'
+const everyPodReady = ['agent', 'controller'].flatMap((component) =>
+  realNodes.map((node) => `${component} on ${node} from ${image}: ready, 0 restarts`),
+)
+
+let cluster: RealCluster
+let helm: (...args: string[]) => Promise<RunResult>
+
+const release = (verb: string, ...more: string[]) =>
+  helm(verb, 'fettle', ...more, '--namespace', namespace, '--kubeconfig', cluster.kubeconfig, '--wait')
+
+const realOnly = ['controller', 'agent'].flatMap((part) => [
+  '--set-string',
+  `${part}.nodeSelector.fettle\\.dev/real=true`,
+])
+
+async function namesOf(resource: Resource): Promise<string[]> {
+  const names: string[] = []
+  for await (const page of cluster.admin.list<KubeObject>(resource, resource.namespaced ? { namespace } : {}))
+    names.push(...page.items.map(({ metadata }) => `${resource.kind} ${metadata.name}`))
+  return names
+}
+
+/** Everything in the cluster that an installation could have left behind. */
+async function leftBehind(): Promise<string[]> {
+  const { customResourceDefinitions, clusterRoles, clusterRoleBindings, namespaces } = resources
+  const { serviceAccounts, roles, roleBindings, deployments, daemonSets, jobs, pods, leases } = resources
+  const wide = (
+    await Promise.all([customResourceDefinitions, clusterRoles, clusterRoleBindings, namespaces].map(namesOf))
+  )
+    .flat()
+    .filter((name) => name.includes('fettle') && name !== `Namespace ${namespace}`)
+  const inside = await Promise.all(
+    [serviceAccounts, roles, roleBindings, deployments, daemonSets, jobs, pods, leases].map(namesOf),
+  )
+  return [...wide, ...inside.flat().filter((name) => name !== 'ServiceAccount default')]
+}
+
+/** What the nodes were before anybody took one: schedulable, and without a mark of ours. */
+async function nodeMarks(): Promise<string[]> {
+  const marks: string[] = []
+  for await (const page of cluster.admin.list<NodeObject>(resources.nodes))
+    for (const { metadata, spec } of page.items) {
+      if (spec?.unschedulable) marks.push(`${metadata.name} is unschedulable`)
+      for (const key of Object.keys(metadata.annotations ?? {}))
+        if (/(^|\.)fettle\.dev\//.test(key) && !key.startsWith('simulate.')) marks.push(`${metadata.name} has ${key}`)
+    }
+  return marks
+}
+
+const logs = (component: string) =>
+  cluster.kubectl(
+    'logs',
+    '--namespace',
+    namespace,
+    '--selector',
+    `app.kubernetes.io/component=${component}`,
+    '--tail=-1',
+  )
+
+describe.skipIf(missing.length > 0)(
+  `an installation on real nodes (needs root and systemd-nspawn${missing.length > 0 ? `: ${missing[0]}` : ''})`,
+  () => {
+    beforeAll(async () => {
+      helm = await helmProgram()
+      cluster = await bringUpRealCluster('chart', 3)
+      console.log(`image: ${(cluster.image.bytes / 1e6).toFixed(1)} MB, ${cluster.image.digest}`)
+    }, 1_800_000)
+
+    afterAll(async () => {
+      await cluster?.remove()
+    })
+
+    test('by Helm runs controllers apart from each other and an agent on each real node, all from our image', async () => {
+      const startedAt = Date.now()
+      const installed = await release(
+        'install',
+        chart,
+        ...['--create-namespace', '--set', 'image.tag=e2e', '--set', 'image.pullPolicy=Never', '--timeout', '120s'],
+        ...realOnly,
+      )
+      expect(installed, installed.stderr + (await cluster.kubectl('get', 'pods,events', '-A'))).toMatchObject({
+        code: 0,
+      })
+      console.log(`helm install --wait: ${((Date.now() - startedAt) / 1000).toFixed(1)} s`)
+      expect(await podsOf(cluster.admin)).toEqual(everyPodReady)
+      expect(installed.stdout).toContain('2 controllers, one of which leads, and an agent on each node')
+      await eventually(async () => expect(await logs('controller')).toContain('leadership acquired'), {
+        withinMs: 40_000,
+        everyMs: 500,
+      })
+      for (const node of realNodes) expect(await logs('agent')).toContain(`"node":"${node}"`)
+    })
+
+    test('has the rights to take a node out: nothing is forbidden', async () => {
+      const asked = await cluster.fettle('node', 'maintain', 'node-1', '--reason', 'e2e')
+      expect(asked, asked.stderr).toMatchObject({ code: 0 })
+      expect((await cluster.admin.get<NodeObject>(resources.nodes, { name: 'node-1' })).spec?.unschedulable).toBe(true)
+      expect(await logs('controller')).not.toMatch(/Forbidden|forbidden/)
+      expect(await logs('agent')).not.toMatch(/Forbidden|forbidden/)
+    })
+
+    test('is upgraded while a node is out, which stays out', async () => {
+      const changed = ['--reuse-values', '--set', 'controller.leaseSeconds=5']
+      const upgraded = await release('upgrade', chart, ...changed, '--timeout', '120s')
+      expect(upgraded, upgraded.stderr).toMatchObject({ code: 0 })
+      expect(await nodeMarks()).toContain('node-1 is unschedulable')
+      await eventually(async () => expect(await podsOf(cluster.admin)).toEqual(everyPodReady), {
+        withinMs: 40_000,
+        everyMs: 500,
+      })
+    })
+
+    test('by Helm is not touched by `fettle install` and `fettle uninstall`', async () => {
+      for (const verb of ['install', 'uninstall']) {
+        const refused = await cluster.fettle(verb)
+        expect(refused).toMatchObject({ code: 1 })
+        expect(refused.stderr).toContain('installed here by Helm, as release fettle in namespace fettle-system')
+      }
+    })
+
+    test('is not uninstalled by Helm while a node is out, and the reason can be read', async () => {
+      const refused = await release('uninstall', '--timeout', '120s')
+      expect(refused).toMatchObject({ code: 1 })
+      const said = await cluster.kubectl('logs', '--namespace', namespace, 'job/fettle-uninstall')
+      expect(said).toContain('out of service: node-1 since ')
+      expect(said).toContain('--set uninstallHook.force=true')
+      const left = (await podsOf(cluster.admin)).filter((line) => !line.startsWith('uninstall '))
+      expect(left).toEqual(everyPodReady)
+    })
+
+    test('is uninstalled by Helm without a trace, once the node is back', async () => {
+      const returned = await cluster.fettle('node', 'return', 'node-1')
+      expect(returned, returned.stderr).toMatchObject({ code: 0 })
+      const gone = await release('uninstall', '--timeout', '120s')
+      expect(gone, gone.stderr).toMatchObject({ code: 0 })
+      await eventually(async () => expect(await leftBehind()).toEqual([]), { withinMs: 30_000, everyMs: 500 })
+      expect(await nodeMarks()).toEqual([])
+      await cluster.kubectl('delete', 'namespace', namespace)
+    })
+
+    test('without Helm is the same, and is ready when the command returns', async () => {
+      const installed = await cluster.fettle('install', '--image', image, '--node-selector', 'fettle.dev/real=true')
+      expect(installed, installed.stderr).toMatchObject({ code: 0 })
+      expect(installed.stderr).toContain('19 objects: 19 created, 0 changed, 0 as they were')
+      expect(await podsOf(cluster.admin)).toEqual(everyPodReady)
+      console.log(`fettle install: ${installed.seconds.toFixed(1)} s`)
+      const again = await cluster.fettle('install', '--image', image, '--node-selector', 'fettle.dev/real=true')
+      expect(again.stderr).toContain('19 objects: 0 created, 0 changed, 19 as they were')
+    })
+
+    test('without Helm refuses to go while a node is out, and gives it back when forced', async () => {
+      const asked = await cluster.fettle('node', 'maintain', 'node-2', '--reason', 'e2e')
+      expect(asked, asked.stderr).toMatchObject({ code: 0 })
+      const refused = await cluster.fettle('uninstall')
+      expect(refused.stderr).toContain('out of service: node-2 since ')
+      expect(refused.stderr).toContain('or uninstall with --force, which withdraws all requests. Nothing was changed.')
+      expect(await podsOf(cluster.admin)).toEqual(everyPodReady)
+      const gone = await cluster.fettle('uninstall', '--force')
+      expect(gone, gone.stderr).toMatchObject({ code: 0, stdout: 'Fettle is gone\n' })
+      expect(await nodeMarks()).toEqual([])
+      expect(await leftBehind()).toEqual([])
+      expect(await namesOf(resources.namespaces)).not.toContain(`Namespace ${namespace}`)
+    })
+  },
+)

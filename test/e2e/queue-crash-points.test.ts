@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { eventually } from '../support/e2e-cluster.ts'
+import { interceptWrites } from '../support/intercepted-client.ts'
+import { emptyQueue, followLedger, patient, prepareQueue, type QueueGround, useCrds } from '../support/queue-cluster.ts'
+
+useCrds()
+
+/** The process dies before a write is sent, or after the API server has stored it and before it answers. */
+interface CrashPoint {
+  /** Its number, or what it does. */
+  readonly at: number | string
+  readonly when: 'before it is sent' | 'before the answer is seen'
+}
+
+interface Run {
+  /** Writes of the instance that was to crash. */
+  readonly writes: readonly string[]
+  readonly hasCrashed: boolean
+}
+
+const replicas = 2
+
+/** One maintenance from request to return. The first controller dies at the point, and another one finishes the work. */
+async function maintain(
+  ground: QueueGround,
+  node: string,
+  point: CrashPoint | undefined,
+  evictions: Map<string, number>,
+): Promise<Run> {
+  await ground.untilRunning(node, 'web', replicas)
+  const writes: string[] = []
+  const crash = new AbortController()
+  const counted = async <T>(write: string, send: () => Promise<T>): Promise<T> => {
+    const answer = await send()
+    if (write.startsWith('evict ')) evictions.set(write, (evictions.get(write) ?? 0) + 1)
+    return answer
+  }
+  const doomed = interceptWrites(ground.admin, async (write, send) => {
+    crash.signal.throwIfAborted()
+    writes.push(write)
+    if (!point || (point.at !== writes.length && point.at !== write)) return counted(write, send)
+    // Also a refusal is an answer that nobody sees any more.
+    if (point.when === 'before the answer is seen') await counted(write, send).catch(() => undefined)
+    crash.abort(new Error('the process died'))
+    throw crash.signal.reason
+  })
+  const first = await ground.startQueue({ client: doomed, signal: crash.signal })
+  const successor = nextAfter(crash.signal, () => ground.startQueue({ client: interceptWrites(ground.admin, counted) }))
+  const { metadata } = await ground.ask(node)
+  await ground.untilPhase(metadata.name, 'Granted')
+  expect((await ground.podsOn(node)).length, 'pods on the node when the work begins').toBe(0)
+  expect((await ground.node(node)).spec?.unschedulable).toBe(true)
+  await ground.want(metadata.name, 'Return')
+  const done = await ground.untilPhase(metadata.name, 'Done')
+  expect(done.status?.outcome).toBe('Completed')
+  const { metadata: restored, spec } = await ground.node(node)
+  expect({ unschedulable: spec?.unschedulable, annotations: Object.keys(restored.annotations ?? {}) }).toEqual({
+    unschedulable: undefined,
+    annotations: expect.not.arrayContaining([expect.stringMatching(/^(cordon\.fettle\.dev\/|fettle\.dev\/cordon)/)]),
+  })
+  const { status } = await ground.budget()
+  expect(status?.slots).toEqual([])
+  await first.stop()
+  const hasCrashed = crash.signal.aborted
+  crash.abort(new Error('nobody died'))
+  const second = await successor
+  await second.stop()
+  return { writes, hasCrashed }
+}
+
+function nextAfter<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => void start().then(resolve, reject), { once: true })
+  })
+}
+
+test('whichever of its writes the controller dies at, the next one finishes, and no pod is evicted twice', async (context) => {
+  const ground = await prepareQueue(context)
+  const [node, bystander] = [await ground.addNode(), await ground.addNode()]
+  await ground.addWorkload(node, { app: 'web', replicas })
+  const ledger = followLedger(context, ground)
+  const evictions = new Map<string, number>()
+
+  const clean = await maintain(ground, node, undefined, evictions)
+  expect(clean.hasCrashed).toBe(false)
+  // What any run must write, so that a path that got shorter by accident does not pass as a good one.
+  expect(clean.writes.length).toBeGreaterThanOrEqual(12)
+
+  let points = 0
+  const failures: string[] = []
+  for (const when of ['before it is sent', 'before the answer is seen'] as const)
+    for (let at = 1; ; at++) {
+      const { writes, hasCrashed } = await maintain(ground, node, { at, when }, evictions)
+      if (!hasCrashed) break
+      points++
+      const twice = [...evictions].filter(([, count]) => count > 1)
+      if (twice.length > 0) failures.push(`${when} of write ${at} (${writes.at(-1)}): ${JSON.stringify(twice)}`)
+      evictions.clear()
+      expect(at, 'a path of this length never ends').toBeLessThan(60)
+    }
+  console.log(`${points} crash points; a run without a crash writes:\n  ${clean.writes.join('\n  ')}`)
+  expect(failures).toEqual([])
+  expect(points).toBeGreaterThanOrEqual(24)
+  expect(ledger.most).toBe(1)
+  expect(ledger.tokens).toEqual([...ledger.tokens].sort((a, b) => a - b))
+  expect(ledger.tokens.length).toBe(points + 3)
+  expect((await ground.node(bystander)).spec?.unschedulable).toBeUndefined()
+  await eventually(async () => expect((await ground.node(node)).spec?.unschedulable).toBeUndefined(), patient)
+}, 600_000)
+
+test('it may die while it makes the ledger, too', async (context) => {
+  const ground = await prepareQueue(context)
+  const node = await ground.addNode()
+  await ground.addWorkload(node, { app: 'web', replicas })
+  const ledger = followLedger(context, ground)
+  const evictions = new Map<string, number>()
+  for (const when of ['before it is sent', 'before the answer is seen'] as const)
+    for (const at of ['create maintenancebudgets/cluster', 'replace maintenancebudgets/cluster/status']) {
+      await emptyQueue(ground.admin)
+      const { hasCrashed } = await maintain(ground, node, { at, when }, evictions)
+      expect(hasCrashed).toBe(true)
+    }
+  expect([...evictions].filter(([, count]) => count > 1)).toEqual([])
+  expect(ledger).toEqual({ most: 1, tokens: [1] })
+}, 300_000)
