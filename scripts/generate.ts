@@ -6,12 +6,16 @@ import { cliReference } from './generate/cli-reference.ts'
 import { customResourceManifests } from './generate/crds.ts'
 import { errorReference } from './generate/error-reference.ts'
 import { jsonSchemas } from './generate/json-schemas.ts'
+import { metricReference } from './generate/metric-reference.ts'
+import { rbacReference } from './generate/rbac-reference.ts'
 
 /** Everything that is generated and committed. `--check` writes nothing and fails on a difference. */
 const files: Readonly<Record<string, () => string>> = {
   'docs/reference/api.md': apiReference,
   'docs/reference/cli.md': cliReference,
   'docs/reference/errors.md': errorReference,
+  'docs/reference/metrics.md': metricReference,
+  'docs/reference/rbac.md': rbacReference,
   ...customResourceManifests(),
   ...chartFiles(),
   ...jsonSchemas(),

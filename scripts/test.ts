@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { installPackages } from './install-packages.ts'
 
 /** The whole test line: checks that need no cluster first, because they fail fastest. Ends with `N passed, N failed`. */
@@ -15,7 +16,11 @@ interface Tally {
 
 type Stage =
   | { readonly name: string; readonly group: 'checks'; readonly argv: readonly string[] }
-  | { readonly name: string; readonly group: 'unit' | 'e2e'; readonly project: string }
+  | { readonly name: string; readonly group: 'unit'; readonly project: string }
+  | { readonly name: string; readonly group: 'e2e'; readonly project: string; readonly parts: Parts }
+
+/** Which files run side by side, by how their names begin. */
+type Parts = Readonly<Record<string, readonly string[]>>
 
 const stages: readonly Stage[] = [
   { name: 'types', group: 'checks', argv: ['tsc', '--noEmit', '-p', '.'] },
@@ -24,7 +29,18 @@ const stages: readonly Stage[] = [
   { name: 'generated files are current', group: 'checks', argv: ['tsx', 'scripts/generate.ts', '--check'] },
   { name: 'dead code', group: 'checks', argv: ['knip'] },
   { name: 'unit and property tests', group: 'unit', project: 'unit' },
-  { name: 'end to end on a real control plane', group: 'e2e', project: 'e2e' },
+  {
+    name: 'end to end on a real control plane',
+    group: 'e2e',
+    project: 'e2e',
+    // These tests mostly wait for timers of Kubernetes. Each part has a control plane of its own, so that breaking one
+    // disturbs no other; all that boots machines is in one part, because it counts what is left on the host.
+    parts: {
+      kube: ['kube-', 'api-', 'package-', 'demo'],
+      queue: ['queue-', 'controller-', 'soak', 'install-chart', 'install-commands', 'install-image'],
+      dev: ['dev-', 'install-real-nodes'],
+    },
+  },
 ]
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
@@ -36,7 +52,8 @@ for (const stage of stages) {
   if (stage.group === 'e2e') await installPackages()
   console.log(`\n== ${stage.name} (${seconds()} s since start)`)
   if (stage.group === 'checks') await runCheck(stage.name, stage.argv)
-  else await runVitest(stage.name, stage.project)
+  else if (stage.group === 'unit') await runVitest(stage.name, stage.project, [])
+  else await runParts(stage.name, stage.project, stage.parts)
 }
 
 console.log(`\nThe whole line took ${seconds()} s.`)
@@ -72,19 +89,43 @@ interface VitestReport {
   }[]
 }
 
-async function runVitest(name: string, project: string): Promise<void> {
+async function runParts(name: string, project: string, parts: Parts): Promise<void> {
+  const known = Object.values(parts).flat()
+  const files = readdirSync('test/e2e').filter((file) => file.endsWith('.test.ts'))
+  // A new file that no part knows would silently never run.
+  count(
+    `${name}: every file belongs to one part`,
+    files.every((file) => known.filter((start) => file.startsWith(start)).length === 1),
+  )
+  await Promise.all(
+    Object.entries(parts).map(([part, starts]) =>
+      runVitest(
+        `${name}, ${part}`,
+        project,
+        starts.map((start) => `test/e2e/${start}`),
+        part,
+      ),
+    ),
+  )
+}
+
+async function runVitest(name: string, project: string, filters: readonly string[], label?: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'fettle-test-'))
   const file = join(folder, 'report.json')
   try {
-    const code = await execute([
-      'vitest',
-      'run',
-      '--project',
-      project,
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${file}`,
-    ])
+    const code = await execute(
+      [
+        'vitest',
+        'run',
+        '--project',
+        project,
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${file}`,
+        ...filters,
+      ],
+      label,
+    )
     const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport
     tally.passed += report.numPassedTests
     tally.failed += report.numFailedTests
@@ -107,8 +148,13 @@ async function runVitest(name: string, project: string): Promise<void> {
   }
 }
 
-async function execute([command = '', ...args]: readonly string[]): Promise<number> {
-  const child = spawn(join('node_modules', '.bin', command), args, { stdio: ['ignore', 'inherit', 'inherit'] })
+/** Runs to its end; what it says goes through, line by line under a label if others speak at the same time. */
+async function execute([command = '', ...args]: readonly string[], label?: string): Promise<number> {
+  const child = spawn(join('node_modules', '.bin', command), args, {
+    stdio: ['ignore', label ? 'pipe' : 'inherit', label ? 'pipe' : 'inherit'],
+  })
+  for (const stream of [child.stdout, child.stderr])
+    if (stream) createInterface({ input: stream }).on('line', (line) => console.log(`[${label}] ${line}`))
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve(code ?? 1))

@@ -13,7 +13,7 @@ export interface PolicyRule {
 const leases = rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update'])
 
 /** One program's account: what it may do everywhere, and in one namespace. */
-interface AccountRights {
+export interface AccountRights {
   readonly component: string
   readonly everywhere: readonly PolicyRule[]
   readonly inNamespace: readonly PolicyRule[]
@@ -23,12 +23,12 @@ const controllerRights: AccountRights = {
   component: 'controller',
   everywhere: [
     rule('', ['nodes'], ['get', 'list', 'watch', 'patch']),
-    rule('', ['pods'], ['get', 'list', 'watch']),
+    rule('', ['pods'], ['list', 'watch']),
     rule('', ['pods/eviction'], ['create']),
-    rule('policy', ['poddisruptionbudgets'], ['get', 'list', 'watch']),
-    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'update', 'patch']),
-    rule(group, ['maintenancebudgets'], ['get', 'list', 'watch', 'create', 'update']),
-    rule(group, ['maintenancerequests/status', 'maintenancebudgets/status'], ['update', 'patch']),
+    rule('policy', ['poddisruptionbudgets'], ['list', 'watch']),
+    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'patch']),
+    rule(group, ['maintenancebudgets'], ['get', 'list', 'watch', 'create']),
+    rule(group, ['maintenancerequests/status', 'maintenancebudgets/status'], ['update']),
     rule('events.k8s.io', ['events'], ['create', 'patch']),
   ],
   inNamespace: [leases],
@@ -36,10 +36,8 @@ const controllerRights: AccountRights = {
 
 const agentRights: AccountRights = {
   component: 'agent',
-  everywhere: [
-    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'create']),
-    rule(group, ['maintenancerequests/status'], ['update', 'patch']),
-  ],
+  // To create requests is to be able to drain any node: it gets that right together with the policy that bounds it.
+  everywhere: [rule(group, ['maintenancerequests'], ['list', 'watch'])],
   inNamespace: [leases],
 }
 
@@ -57,6 +55,8 @@ const uninstallRights: AccountRights = {
     { ...rule('coordination.k8s.io', ['leases'], ['get', 'delete']), resourceNames: ['fettle-controller'] },
   ],
 }
+
+export const accountRights: readonly AccountRights[] = [controllerRights, agentRights, uninstallRights]
 
 export function controllerRbacManifests(placement: Placement): Manifest[] {
   return accountManifests(placement, controllerRights, placement.namespace)

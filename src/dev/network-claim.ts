@@ -15,9 +15,9 @@ const mostClusters = 250
 export async function claimNetwork(folder: string): Promise<number> {
   // Everybody's, like the folder for temporary files itself: clusters of other users claim here too.
   mkdirSync(claims, { recursive: true, mode: 0o1777 })
+  dropVoidClaims()
   for (let index = 0; index < mostClusters; index++) {
     if (await takenBy(index).catch(() => undefined)) continue
-    dropVoidClaim(index)
     try {
       writeFileSync(join(claims, String(index)), folder, { flag: 'wx' })
       return index
@@ -28,9 +28,11 @@ export async function claimNetwork(folder: string): Promise<number> {
   throw new DevFault(`${mostClusters} clusters exist on this machine; remove one with \`fettle dev down\``)
 }
 
-function dropVoidClaim(index: number): void {
-  const owner = ownerOf(String(index))
-  if (owner !== undefined && !existsSync(owner)) rmSync(join(claims, String(index)), { force: true })
+function dropVoidClaims(): void {
+  for (const name of readdirSync(claims)) {
+    const owner = ownerOf(name)
+    if (owner !== undefined && !existsSync(owner)) rmSync(join(claims, name), { force: true })
+  }
 }
 
 export function releaseNetwork(folder: string): void {

@@ -164,8 +164,10 @@ test('no claim passes an earlier request that would fit', () => {
         ...decision,
         claims: decision.claims.filter(({ request: name, token }) => token !== undefined || !behind.has(name)),
       }
+      // Who is on its way home keeps its slot closed, wherever it stood in line.
+      const aheadOrLeaving = line.filter(({ status }, index) => index <= place || status?.phase === 'Finishing')
       const held = { ...world.budget, status: stored(world, ahead) }
-      const alone = decideLedger({ ...world, budget: held, requests: [...line.slice(0, place), one] })
+      const alone = decideLedger({ ...world, budget: held, requests: aheadOrLeaving })
       expect(alone.claims.map(({ request: name }) => name)).not.toContain(one.metadata.name)
     }
     for (const [name, { position }] of decision.waiting) {

@@ -43,6 +43,17 @@ describe('a claim', () => {
     )
   })
 
+  test('does not join a slot whose node is being given back, and says so', () => {
+    const cordoned = cordonedNode('a')
+    const requests = [request('old', 'a', { spec: { want: 'Return' }, status: finishing(1) }), request('new', 'a')]
+    const decision = decideLedger(world({ budget: budget({}, slot('a', 1, 'old')), nodes: [cordoned], requests }))
+    expect(decision.claims).toEqual([])
+    expect(decision.waiting.get('new')).toMatchObject({
+      for: 'Order',
+      message: 'a is being given back; its turn comes anew',
+    })
+  })
+
   test('is not made while the view is stale, and does not wait for anything else', () => {
     const decision = decideLedger(world({ requests: [request('r', 'a')], staleView: 'the view of nodes is 90 s old' }))
     expect(decision.claims).toEqual([])

@@ -84,6 +84,7 @@ describe('a twin', () => {
     ['of another kind', request('other', 'n', { spec: { source: { kind: 'Person', key: '/var/x' } } })],
     ['of a new node with the same name', request('other', 'n', { spec: { source, nodeUID: 'new' } })],
     ['that is done', request('other', 'n', { spec: { source }, status: { phase: 'Done' } })],
+    ['on its way home', request('other', 'n', { spec: { source }, status: { phase: 'Finishing' } })],
   ])('is not one %s', ([, other]) => {
     expect(olderTwin(twin('second'), [other, twin('second')])).toBeUndefined()
   })

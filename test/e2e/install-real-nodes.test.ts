@@ -1,7 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  budgetName,
+  type MaintenanceBudget,
+  type MaintenanceRequest,
+  maintenanceBudgets,
+  maintenanceRequests,
+  type Slot,
+} from '../../src/api/index.ts'
 import { missingForRealNodes } from '../../src/dev/index.ts'
 import type { RunResult } from '../../src/host/index.ts'
-import { type KubeObject, type NodeObject, type Resource, resources } from '../../src/kube/index.ts'
+import {
+  type KubeObject,
+  type Lease,
+  type NodeObject,
+  type PodObject,
+  type Resource,
+  resources,
+} from '../../src/kube/index.ts'
+import { isOpen } from '../../src/queue/index.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { chart, helmProgram } from '../support/helm.ts'
 import { bringUpRealCluster, podsOf, type RealCluster, realNodes } from '../support/real-cluster.ts'
@@ -58,6 +74,54 @@ async function nodeMarks(): Promise<string[]> {
   return marks
 }
 
+async function slots(): Promise<readonly Slot[]> {
+  return (await cluster.admin.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName })).status?.slots ?? []
+}
+
+async function requestFor(node: string): Promise<MaintenanceRequest | undefined> {
+  for await (const page of cluster.admin.list<MaintenanceRequest>(maintenanceRequests))
+    for (const request of page.items) if (request.spec.nodeName === node && isOpen(request)) return request
+  return undefined
+}
+
+/** Identities are the pod's name with a random end. */
+async function leaderPod(): Promise<string> {
+  const { spec } = await cluster.admin.get<Lease>(resources.leases, { name: 'fettle-controller', namespace })
+  const holder = spec?.holderIdentity ?? ''
+  for (const name of await namesOf(resources.pods))
+    if (holder.startsWith(name.replace('Pod ', ''))) return name.replace('Pod ', '')
+  throw new Error(`no pod has the name of the leader ${holder}`)
+}
+
+async function runningOn(node: string): Promise<number> {
+  let running = 0
+  for await (const page of cluster.admin.list<PodObject>(resources.pods, { fieldSelector: `spec.nodeName=${node}` }))
+    running += page.items.filter(
+      ({ metadata, status }) => metadata.namespace === 'default' && status?.phase === 'Running',
+    ).length
+  return running
+}
+
+/** Four pods that only fit one node and take 2 to 10 s to stop: time enough to lose a leader. */
+function slowlyStopping(node: string) {
+  const labels = { app: 'slow' }
+  return {
+    metadata: { name: 'slow', namespace: 'default' },
+    spec: {
+      replicas: 4,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels, annotations: { 'simulate.fettle.dev/stop': 'slow' } },
+        spec: {
+          nodeSelector: { 'kubernetes.io/hostname': node },
+          tolerations: [{ key: 'fettle.dev/simulated', operator: 'Exists' }],
+          containers: [{ name: 'slow', image: 'registry.example/slow:1' }],
+        },
+      },
+    },
+  }
+}
+
 const logs = (component: string) =>
   cluster.kubectl(
     'logs',
@@ -73,7 +137,7 @@ describe.skipIf(missing.length > 0)(
   () => {
     beforeAll(async () => {
       helm = await helmProgram()
-      cluster = await bringUpRealCluster('chart', 3)
+      cluster = await bringUpRealCluster('chart', 10)
       console.log(`image: ${(cluster.image.bytes / 1e6).toFixed(1)} MB, ${cluster.image.digest}`)
     }, 1_800_000)
 
@@ -102,6 +166,35 @@ describe.skipIf(missing.length > 0)(
       for (const node of realNodes) expect(await logs('agent')).toContain(`"node":"${node}"`)
     })
 
+    test('finishes a drain whose leader was killed in the middle: the other one takes over, with the same slot', async () => {
+      await cluster.admin.create(resources.deployments, slowlyStopping('node-2'))
+      await eventually(async () => expect(await runningOn('node-2')).toBe(4), { withinMs: 40_000, everyMs: 500 })
+      const asked = await cluster.fettle('node', 'maintain', 'node-2', '--reason', 'fail-over', '--no-wait')
+      expect(asked, asked.stderr).toMatchObject({ code: 0 })
+      await eventually(async () => expect((await requestFor('node-2'))?.status?.drain?.left).toBeGreaterThan(0), {
+        withinMs: 40_000,
+        everyMs: 100,
+      })
+      const [slot] = await slots()
+      const leader = await leaderPod()
+      await cluster.kubectl('delete', 'pod', leader, '--namespace', namespace, '--grace-period=0', '--force')
+      await eventually(async () => expect((await requestFor('node-2'))?.status?.phase).toBe('Granted'), {
+        withinMs: 90_000,
+        everyMs: 500,
+      })
+      expect(await slots()).toEqual([slot])
+      expect(await leaderPod()).not.toBe(leader)
+      expect(await runningOn('node-2')).toBe(0)
+      const returned = await cluster.fettle('node', 'return', 'node-2')
+      expect(returned, returned.stderr).toMatchObject({ code: 0 })
+      expect(await nodeMarks()).toEqual([])
+      await cluster.kubectl('delete', 'deployment', 'slow', '--namespace', 'default')
+      await eventually(async () => expect(await podsOf(cluster.admin)).toEqual(everyPodReady), {
+        withinMs: 60_000,
+        everyMs: 500,
+      })
+    })
+
     test('has the rights to take a node out: nothing is forbidden', async () => {
       const asked = await cluster.fettle('node', 'maintain', 'node-1', '--reason', 'e2e')
       expect(asked, asked.stderr).toMatchObject({ code: 0 })
@@ -110,11 +203,14 @@ describe.skipIf(missing.length > 0)(
       expect(await logs('agent')).not.toMatch(/Forbidden|forbidden/)
     })
 
-    test('is upgraded while a node is out, which stays out', async () => {
+    test('is upgraded while a node is out, which stays out and keeps its slot', async () => {
+      const held = await slots()
+      expect(held).toHaveLength(1)
       const changed = ['--reuse-values', '--set', 'controller.leaseSeconds=5']
       const upgraded = await release('upgrade', chart, ...changed, '--timeout', '120s')
       expect(upgraded, upgraded.stderr).toMatchObject({ code: 0 })
       expect(await nodeMarks()).toContain('node-1 is unschedulable')
+      expect(await slots()).toEqual(held)
       await eventually(async () => expect(await podsOf(cluster.admin)).toEqual(everyPodReady), {
         withinMs: 40_000,
         everyMs: 500,

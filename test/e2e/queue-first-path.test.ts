@@ -84,7 +84,7 @@ test('the second waits, is told for whom, and gets its turn with the next token'
         expect((await ground.request(metadata.name)).status?.waiting).toEqual({
           position: position + 1,
           for: 'Budget',
-          message: `1 of ${total} nodes may be out: ${first} is out since ${slot?.takenAt.slice(11, 16)} UTC`,
+          message: `1 of ${total} nodes may be out: ${first} is out since ${slot?.takenAt.slice(0, 16).replace('T', ' ')} UTC`,
           next: `fettle explain ${first}`,
           since: expect.any(String),
         }),
