@@ -63,7 +63,7 @@ export async function ensureBuilt(
     const scratch = await mkdtemp(`${folder}.part-`)
     try {
       await compile(target, sources, scratch, onProgress, signal)
-      await rename(scratch, folder)
+      await rename(join(scratch, 'programs'), folder)
       return folder
     } finally {
       await rm(scratch, { recursive: true, force: true })
@@ -111,7 +111,7 @@ async function assertCanBuild(where: Places): Promise<void> {
 async function compile(
   target: BuildTarget,
   sources: string,
-  out: string,
+  scratch: string,
   onProgress: (progress: BuildProgress) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -122,7 +122,10 @@ async function compile(
     GOFLAGS: '-mod=readonly -buildvcs=false -trimpath',
     CGO_ENABLED: '0',
     GOWORK: 'off',
+    // A compiler that is killed leaves its work behind; here it goes with the rest.
+    GOTMPDIR: join(scratch, 'work'),
   }
+  await mkdir(env.GOTMPDIR)
   const options = { cwd, env, deadlineMs: 40 * 60_000, ...(signal ? { signal } : {}) }
   onProgress({ target, done: 0, total: 0, usually })
   // Also downloads the modules; its line count is what there is to compile.
@@ -134,13 +137,16 @@ async function compile(
   const stamp = Object.entries({ gitVersion: version, gitMajor: major, gitMinor: minor })
     .map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
     .join(' ')
-  const built = await run(['go', 'build', '-v', '-ldflags', `-s -w ${stamp}`, '-o', `${out}/`, ...packages], {
-    ...options,
-    onLine: (line) => {
-      // -v prints one line for each package as it is compiled.
-      if (/^[\w./-]+$/.test(line)) onProgress({ target, done: ++done, total, usually })
+  const built = await run(
+    ['go', 'build', '-v', '-ldflags', `-s -w ${stamp}`, '-o', `${join(scratch, 'programs')}/`, ...packages],
+    {
+      ...options,
+      onLine: (line) => {
+        // -v prints one line for each package as it is compiled.
+        if (/^[\w./-]+$/.test(line)) onProgress({ target, done: ++done, total, usually })
+      },
     },
-  })
+  )
   if (built.code !== 0)
     throw new DevFault(`building ${target} failed:\n${built.stderr.trim().split('\n').slice(-15).join('\n')}`)
 }

@@ -157,7 +157,11 @@ describe.skipIf(missing.length > 0)(
         code: 0,
       })
       console.log(`helm install --wait: ${((Date.now() - startedAt) / 1000).toFixed(1)} s`)
-      expect(await podsOf(cluster.admin)).toEqual(everyPodReady)
+      // Helm calls a DaemonSet ready while its last pod may still be on its way.
+      await eventually(async () => expect(await podsOf(cluster.admin)).toEqual(everyPodReady), {
+        withinMs: 30_000,
+        everyMs: 200,
+      })
       expect(installed.stdout).toContain('2 controllers, one of which leads, and an agent on each node')
       await eventually(async () => expect(await logs('controller')).toContain('leadership acquired'), {
         withinMs: 40_000,
