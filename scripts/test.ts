@@ -49,7 +49,7 @@ const startedAt = Date.now()
 
 for (const stage of stages) {
   if (only && stage.group !== only) continue
-  if (stage.group === 'e2e') await installPackages()
+  if (stage.group === 'e2e') await prepare()
   console.log(`\n== ${stage.name} (${seconds()} s since start)`)
   if (stage.group === 'checks') await runCheck(stage.name, stage.argv)
   else if (stage.group === 'unit') await runVitest(stage.name, stage.project, [])
@@ -87,6 +87,12 @@ interface VitestReport {
     readonly status: string
     readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
   }[]
+}
+
+async function prepare(): Promise<void> {
+  await installPackages()
+  console.log(`\n== programs for the tests, built once (${seconds()} s since start)`)
+  await runCheck('programs for the tests', ['tsx', 'scripts/prepare-tests.ts'])
 }
 
 async function runParts(name: string, project: string, parts: Parts): Promise<void> {

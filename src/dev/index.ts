@@ -17,7 +17,15 @@ export { importImage, runInMachine } from './machine/machine.ts'
 export { missingForRealNodes } from './machine/needs.ts'
 export { healMachine, partitionMachine } from './machine/network.ts'
 export { clusterFolder, type Places, packageFolder, places } from './places.ts'
-export { addRealNodes, logPathOf, realNode, realNodeNames, rebootRealNode, removeRealNode } from './real-nodes.ts'
+export {
+  addRealNodes,
+  logPathOf,
+  prepareMachines,
+  realNode,
+  realNodeNames,
+  rebootRealNode,
+  removeRealNode,
+} from './real-nodes.ts'
 export {
   addSimulatedNodes,
   rebootSimulatedNode,

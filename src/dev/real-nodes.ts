@@ -118,12 +118,11 @@ async function startMachines(
   report.finished(`real ${names.length === 1 ? 'node is' : 'nodes are'} ready: ${names.join(', ')}`)
 }
 
-async function startOptions(
-  record: ClusterRecord,
-  program: string,
+/** Builds and fetches everything that machines are made of, once. */
+export async function prepareMachines(
   report: DevReport,
-  signal: AbortSignal | undefined,
-): Promise<StartOptions> {
+  signal?: AbortSignal,
+): Promise<Pick<StartOptions, 'programs' | 'prepared'>> {
   const where = places()
   const built = (target: 'node' | 'containerd' | 'pause') =>
     ensureBuilt(target, where, (progress) => report.working(buildText(progress)), signal)
@@ -142,7 +141,17 @@ async function startOptions(
     log: (line) => report.working(line),
     ...(signal ? { signal } : {}),
   })
+  return { programs, prepared }
+}
+
+async function startOptions(
+  record: ClusterRecord,
+  program: string,
+  report: DevReport,
+  signal: AbortSignal | undefined,
+): Promise<StartOptions> {
   return {
+    ...(await prepareMachines(report, signal)),
     apiServerPort: record.ports.apiServer,
     caPem: readFileSync(join(certificateFolder(record), 'ca.crt'), 'utf8'),
     issueCertificate: async (order) => {
@@ -150,8 +159,6 @@ async function startOptions(
       if (!issued) throw new DevFault(`no certificate was issued for ${order.commonName}`)
       return issued
     },
-    programs,
-    prepared,
     ...(signal ? { signal } : {}),
   }
 }
