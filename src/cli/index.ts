@@ -1,2 +1,3 @@
 export type { CliContext } from './context.ts'
+export type { AgentSettings, ControllerSettings } from './controller.ts'
 export { createProgram } from './program.ts'

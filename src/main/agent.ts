@@ -1,17 +1,9 @@
 import { pino } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
 import { maintenanceRequests } from '../api/index.ts'
+import type { AgentSettings } from '../cli/index.ts'
 import { connect, loadConfig, SharedCaches } from '../kube/index.ts'
 import { startHttp } from '../server/index.ts'
-
-export interface AgentSettings {
-  readonly kubeconfig?: string
-  readonly context?: string
-  readonly nodeName: string
-  readonly httpHost: string
-  readonly httpPort: number
-  readonly logLevel: string
-}
 
 /** The agent of one node: it follows the requests for its node, by one watch, and reports that it does. */
 export async function runAgent(settings: AgentSettings, signal: AbortSignal): Promise<void> {

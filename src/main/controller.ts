@@ -1,22 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
+import type { ControllerSettings } from '../cli/index.ts'
 import { connect, EventRecorder, fencedClient, loadConfig, runAsLeader, SharedCaches } from '../kube/index.ts'
 import { openViews, runQueue } from '../queue/index.ts'
 import { metricsText, startHttp } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
-
-export interface ControllerSettings {
-  readonly kubeconfig?: string
-  readonly context?: string
-  readonly namespace: string
-  readonly identity: string
-  readonly leaseName: string
-  readonly leaseSeconds: number
-  readonly httpHost: string
-  readonly httpPort: number
-  readonly logLevel: string
-}
 
 /** The controller: all replicas watch and answer, one of them leads and writes. Returns after a graceful stop. */
 export async function runController(settings: ControllerSettings, signal: AbortSignal): Promise<void> {
