@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   customResourceDefinitions,
   type MaintenanceRequestStatus,
@@ -28,7 +28,12 @@ describe('the definitions', () => {
   })
 
   test('explain their fields to kubectl', async () => {
-    expect(await api().kubectl('explain', 'mreq.spec.want')).toContain('Return says: done, give the node back')
+    // The server publishes the schema some time after the kind itself.
+    await vi.waitFor(
+      async () =>
+        expect(await api().kubectl('explain', 'mreq.spec.want')).toContain('Return says: done, give the node back'),
+      { timeout: 60_000, interval: 500 },
+    )
   })
 })
 
