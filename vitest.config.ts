@@ -19,8 +19,6 @@ export default defineConfig({
           hookTimeout: 300_000,
           // Two cores, and the tests share one control plane: side by side they only disturb each other's clocks.
           fileParallelism: false,
-          // On a machine that does other work a deadline of the real thing may pass unmet. The reporter shows each retry.
-          retry: 1,
         },
       },
     ],
