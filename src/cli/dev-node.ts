@@ -54,10 +54,8 @@ export function addDevNodeCommands(dev: Command, context: CliContext, nameOption
     .argument('<node>')
     .addOption(nameOption())
     .action(async (name: string, options: { name: string }) => {
-      const record = requireCluster(options.name)
-      await withClient(record, async (client) => {
-        assertNode(name, record, await simulatedNodeNames(client))
-        if (realNodeNames(record).includes(name)) await removeRealNode(record, name)
+      await withNode(options.name, name, async (client, record, isReal) => {
+        if (isReal) await removeRealNode(record, name)
         await removeNode(client, name)
       })
       devReport(context).finished(`node ${name} is gone`)
@@ -69,20 +67,29 @@ export function addDevNodeCommands(dev: Command, context: CliContext, nameOption
     .argument('<node>')
     .addOption(nameOption())
     .action(async (name: string, options: { name: string }) => {
-      const record = requireCluster(options.name)
-      await withClient(record, async (client) => {
-        assertNode(name, record, await simulatedNodeNames(client))
-        if (realNodeNames(record).includes(name)) await rebootRealNode(record, name)
+      await withNode(options.name, name, async (client, record, isReal) => {
+        if (isReal) await rebootRealNode(record, name)
         else await rebootSimulatedNode(client, name)
       })
       devReport(context).finished(`node ${name} reboots`)
     })
 }
 
-function assertNode(name: string, record: ClusterRecord, simulated: readonly string[]): void {
-  const known = [...simulated, ...realNodeNames(record)]
-  if (!known.includes(name))
-    throw new DevFault(`cluster ${record.name} has no node ${name}; it has ${known.slice(0, 10).join(', ') || 'none'}`)
+/** Works on a node that the cluster has; of any other it says so. */
+async function withNode(
+  cluster: string,
+  name: string,
+  work: (client: Client, record: ClusterRecord, isReal: boolean) => Promise<void>,
+): Promise<void> {
+  const record = requireCluster(cluster)
+  await withClient(record, async (client) => {
+    const known = [...(await simulatedNodeNames(client)), ...realNodeNames(record)]
+    if (!known.includes(name))
+      throw new DevFault(
+        `cluster ${record.name} has no node ${name}; it has ${known.slice(0, 10).join(', ') || 'none'}`,
+      )
+    await work(client, record, realNodeNames(record).includes(name))
+  })
 }
 
 type Client = Awaited<ReturnType<typeof connectTo>>
