@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endProcess, signalProcess } from '../host/index.ts'
+import { endProcess, freezeProcess, signalProcess } from '../host/index.ts'
 import { type KubeClient, type KubeObject, resources } from '../kube/index.ts'
 import type { ClusterRecord } from './cluster-record.ts'
 import { runningComponents } from './components.ts'
@@ -20,9 +20,9 @@ export async function restartComponents(record: ClusterRecord, program: string):
 }
 
 /** Freezes a component: its connections stay open and nothing answers. Returns the way back. */
-export function freezeComponent(record: ClusterRecord, component: ControlPlaneComponent): () => void {
+export async function freezeComponent(record: ClusterRecord, component: ControlPlaneComponent): Promise<() => void> {
   const running = runningComponents(record.folder).filter((process) => process.component === component)
-  for (const { identity } of running) signalProcess(identity, 'SIGSTOP')
+  await Promise.all(running.map(({ identity }) => freezeProcess(identity)))
   return () => {
     for (const { identity } of running) signalProcess(identity, 'SIGCONT')
   }

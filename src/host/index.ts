@@ -1,5 +1,6 @@
 export {
   endProcess,
+  freezeProcess,
   isAlive,
   ProcessFault,
   type ProcessIdentity,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { execa } from 'execa'
 
@@ -162,6 +162,27 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals,
     process.kill(group ? -identity.pid : identity.pid, signal)
     return true
   } catch {
+    return false
+  }
+}
+
+/**
+ * Stops a process where it stands, and returns when its last thread stands still: on a busy machine the signal is taken
+ * only when one of them gets its turn, and the others go on working until then.
+ */
+export async function freezeProcess(identity: ProcessIdentity): Promise<void> {
+  signalProcess(identity, 'SIGSTOP')
+  while (isAlive(identity) && !hasStopped(identity.pid)) await sleep(2)
+}
+
+function hasStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+      return /^[TtZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+    })
+  } catch {
+    // A thread ended while we looked.
     return false
   }
 }

@@ -65,7 +65,7 @@ describe.each(['kube-apiserver', 'etcd'] as const)('%s, killed', (component) => 
 describe('a frozen API server', () => {
   test('keeps connections open and answers nothing until it is thawed', async () => {
     expect(await ask(record, '/readyz')).toMatchObject({ status: 200 })
-    const thaw = freezeComponent(record, 'kube-apiserver')
+    const thaw = await freezeComponent(record, 'kube-apiserver')
     const asked = ask(record, '/readyz', { withinMs: 30_000 })
     const first = await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, 1_500, 'silence'))])
     expect(first).toBe('silence')
@@ -74,7 +74,7 @@ describe('a frozen API server', () => {
   })
 
   test('ends with the cluster even while it is frozen', async () => {
-    freezeComponent(record, 'kube-scheduler')
+    await freezeComponent(record, 'kube-scheduler')
     await killComponent(record, 'kube-scheduler')
     expect(await dead()).toEqual(['kube-scheduler'])
     await restartComponents(record, program)

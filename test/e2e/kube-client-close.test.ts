@@ -14,7 +14,7 @@ test('closing a client ends its calls and watches at once, opens nothing again, 
   const watch = client.watch(resources.nodes, { signal })[Symbol.asyncIterator]()
   await watch.next()
   // Frozen, so that the calls are under way for sure when the client is closed.
-  const thaw = freezeComponent(record, 'kube-apiserver')
+  const thaw = await freezeComponent(record, 'kube-apiserver')
   context.onTestFinished(thaw)
   const calls = Promise.all([
     timed(read),

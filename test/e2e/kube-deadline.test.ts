@@ -7,8 +7,8 @@ import { eventually, type Ground, prepareGround, type Test, timed } from '../sup
 import { type ConfigMap, configMap } from '../support/e2e-config-maps.ts'
 
 /** The API server keeps its connections and answers nothing until the thaw. */
-function freeze(test: Test, { record }: Ground): () => void {
-  const thaw = freezeComponent(record, 'kube-apiserver')
+async function freeze(test: Test, { record }: Ground): Promise<() => void> {
+  const thaw = await freezeComponent(record, 'kube-apiserver')
   test.onTestFinished(thaw)
   return thaw
 }
@@ -31,7 +31,7 @@ test('against a frozen API server every call ends at its deadline, says what is 
   await admin.get(resources.namespaces, { name: namespace })
   const deadlineMs = 1_200
   const stopped = new AbortController()
-  const thaw = freeze(context, ground)
+  const thaw = await freeze(context, ground)
   setTimeout(() => stopped.abort(new Error('enough')), 300)
 
   const [read, never, aborted, watched] = await Promise.all([
@@ -66,7 +66,7 @@ test('a write on an open connection to a frozen API server is in doubt, and is n
   const ground = await prepareGround(context)
   const { admin, namespace } = ground
   await admin.get(resources.namespaces, { name: namespace })
-  const thaw = freeze(context, ground)
+  const thaw = await freeze(context, ground)
   const object = { metadata: { generateName: 'in-doubt-', namespace, labels: { e2e: 'doubt' } } }
   const { error, ms } = await timed(() => admin.create(resources.configMaps, object, { deadlineMs: 800 }))
   expect(error).toMatchObject({ code: 'UnknownOutcome', kind: 'retryable', attempts: 1 })

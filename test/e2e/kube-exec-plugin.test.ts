@@ -17,13 +17,19 @@ import {
 } from '../support/e2e-cluster.ts'
 import { connectWith, writeKubeconfig } from '../support/e2e-identity.ts'
 
-/** A plugin that notes each run and prints whatever credential lies in its folder at that moment. */
+/** A plugin that notes each run and prints the credential that lies in its folder, from run to run the next one. */
 async function preparePlugin(test: Test, ground: Ground, options = { delaySeconds: 0.1 }) {
   const folder = temporaryFolder(test)
-  const runs = join(folder, 'runs')
+  const [runs, credential, next] = ['runs', 'credential.json', 'next.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const write = (path: string, status: object) =>
+    writeFileSync(path, JSON.stringify({ apiVersion: exec.apiVersion, kind: 'ExecCredential', status }))
   writeFileSync(
     join(folder, 'plugin.sh'),
-    `#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" >> '${runs}'\nsleep ${options.delaySeconds}\ncat '${join(folder, 'credential.json')}'\n`,
+    `#!/bin/sh\necho "$KUBERNETES_EXEC_INFO" >> '${runs}'\nsleep ${options.delaySeconds}\ncat '${credential}'\n[ ! -e '${next}' ] || mv '${next}' '${credential}'\n`,
   )
   chmodSync(join(folder, 'plugin.sh'), 0o700)
   const exec = {
@@ -36,11 +42,10 @@ async function preparePlugin(test: Test, ground: Ground, options = { delaySecond
   return {
     client,
     runs: () => (existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []),
-    willPrint: (status: object) =>
-      writeFileSync(
-        join(folder, 'credential.json'),
-        JSON.stringify({ apiVersion: exec.apiVersion, kind: 'ExecCredential', status }),
-      ),
+    willPrint: (status: object, then?: object) => {
+      if (then) write(next, then)
+      write(credential, status)
+    },
   }
 }
 
@@ -61,8 +66,9 @@ test('a plugin runs once for many calls, again when its credential is about to e
     await issueExpirableToken(ground.admin, account),
   ]
 
-  // Ten seconds before the end it no longer counts as good, so this one lasts for one.
-  willPrint({ token: first.token, expirationTimestamp: new Date(Date.now() + 11_500).toISOString() })
+  // Ten seconds before the end it no longer counts as good.
+  const goodUntil = Date.now() + 6_000
+  willPrint({ token: first.token, expirationTimestamp: new Date(goodUntil + 10_000).toISOString() })
   await eventually(read, { withinMs: 5_000 })
   await Promise.all([read(), read(), read(), read()])
   expect(runs()).toHaveLength(1)
@@ -72,14 +78,10 @@ test('a plugin runs once for many calls, again when its credential is about to e
   })
 
   await second.expire()
-  willPrint({ token: second.token })
-  await sleep(1_500)
+  willPrint({ token: second.token }, { token: third.token })
+  await sleep(Math.max(0, goodUntil + 50 - Date.now()))
   // The next run prints a token that is dead already, and the one after it a good one: one call goes through both.
-  const call = read()
-  await eventually(() => expect(runs().length).toBeGreaterThanOrEqual(2), { withinMs: 5_000, everyMs: 2 })
-  await sleep(110)
-  willPrint({ token: third.token })
-  await call
+  await read()
   expect(runs()).toHaveLength(3)
   expect(client.counters().requests['GET namespaces 401']).toBe(1)
   await read()
