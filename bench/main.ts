@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util'
 import { type Bench, type BenchOptions, formatResult, type Peer } from './bench.ts'
+import { drainBench } from './drain.ts'
+import { queueBench } from './queue.ts'
 import { watchBench } from './watch.ts'
 
 /** `npm run bench -- NAME [--peer NAME=PATH] [--json]`: the last line is one JSON object, always. */
 const benches: Readonly<Record<string, Bench>> = {
+  drain: drainBench,
+  queue: queueBench,
   watch: watchBench,
 }
 

@@ -5,6 +5,7 @@ import { ensureBuilt } from '../src/dev/build.ts'
 import { controlPlaneProgram, type DevReport, missingForRealNodes, places, prepareMachines } from '../src/dev/index.ts'
 import { imageArchitecture } from '../src/dev/machine/oci-image.ts'
 import { buildImage } from './image/build-image.ts'
+import { prometheusProgram, unpackPrometheus } from './prometheus.ts'
 
 /** Fills the cache with everything that end-to-end tests use, so that no test has to wait for a compiler. */
 let lastAt = 0
@@ -23,6 +24,10 @@ await ensureBuilt('helm', places(), ({ done, total }) =>
   report.working(`building helm once: ${done} of about ${total} packages`),
 )
 report.finished('helm')
+if (prometheusProgram(places().cache)) {
+  await unpackPrometheus(places().cache)
+  report.finished('Prometheus')
+} else console.log('   no Prometheus here, so tests of alerts are skipped: install it, or run on Debian')
 const missing = await missingForRealNodes()
 if (missing.length === 0) {
   await prepareMachines(report)

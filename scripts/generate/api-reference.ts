@@ -9,6 +9,7 @@ import {
   version,
 } from '../../src/api/index.ts'
 import { asYaml } from './crds.ts'
+import { type Runbook, runbooks } from './runbooks.ts'
 
 /** Markdown for every kind, from the same objects that the CRDs are made of. */
 export function apiReference(): string {
@@ -45,7 +46,7 @@ ${fieldTable(status, 'status')}
 The API server refuses an object that breaks one of these.
 
 ${table(['where', 'rule', 'message'], ruleRows(kind))}
-${kind === maintenanceRequest ? `\n### Phases\n\n${phaseTable()}\n` : ''}
+${kind === maintenanceRequest ? `\n### Phases\n\n${phaseTable()}\n\n${reasons()}\n` : ''}
 ### Columns
 
 ${table(
@@ -78,6 +79,20 @@ function phaseTable(): string {
     ['phase', 'has a slot', 'meaning'],
     Object.entries(phaseMeanings).map(([phase, { hasSlot, meaning }]) => [phase, hasSlot ? 'yes' : 'no', meaning]),
   )
+}
+
+function reasons(): string {
+  const links = (state: Runbook['state']) =>
+    runbooks()
+      .filter((one) => one.state === state)
+      .map(({ reason, file }) => `[${reason}](../runbooks/${file})`)
+      .join(', ')
+  return `### Reasons
+
+What each means and what to do about it, on a page of its own.
+
+- Held, \`status.held.reason\`: ${links('Held')}
+- Queued, \`status.waiting.for\`: ${links('Waiting')}`
 }
 
 function selectors({ selectableFields }: KindDefinition): string {

@@ -1,6 +1,7 @@
 import manifest from '../../package.json' with { type: 'json' }
-import { crdManifests, namespaceManifest } from '../../src/cli/install-manifests.ts'
+import { crdManifests, namespaceManifest, policyManifests } from '../../src/cli/install-manifests.ts'
 import { type Manifest, nodesNamespace, type Placement } from '../../src/cli/install-names.ts'
+import { peopleManifests } from '../../src/cli/install-people.ts'
 import { agentRbacManifests, controllerRbacManifests, uninstallRbacManifests } from '../../src/cli/install-rbac.ts'
 import { asYaml } from './crds.ts'
 
@@ -11,6 +12,8 @@ export function chartFiles(): Record<string, () => string> {
     'charts/fettle/templates/crds.yaml': crds,
     'charts/fettle/templates/controller-rbac.yaml': () => `${head}${documents(controllerRbacManifests(placement))}`,
     'charts/fettle/templates/agent-rbac.yaml': agentRbac,
+    'charts/fettle/templates/people-rbac.yaml': () => `${head}${documents(peopleManifests(placement))}`,
+    'charts/fettle/templates/admission-policies.yaml': () => `${head}${documents(policyManifests(placement))}`,
     'charts/fettle/templates/uninstall-rbac.yaml': uninstallRbac,
   }
 }

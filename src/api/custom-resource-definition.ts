@@ -1,10 +1,17 @@
 import { group, type KindDefinition, type Rule, version } from './kind.ts'
 import { maintenanceBudget } from './maintenance-budget.ts'
+import { maintenanceFreeze } from './maintenance-freeze.ts'
 import { maintenanceRequest } from './maintenance-request.ts'
+import { maintenanceWindow } from './maintenance-window.ts'
 import { NotStructural, type StructuralSchema, structuralSchema } from './structural-schema.ts'
 
 /** Every kind of ours, in the order in which people meet them. */
-export const kinds: readonly KindDefinition[] = [maintenanceRequest, maintenanceBudget]
+export const kinds: readonly KindDefinition[] = [
+  maintenanceRequest,
+  maintenanceBudget,
+  maintenanceWindow,
+  maintenanceFreeze,
+]
 
 /** The parts of a CRD that we write. */
 export interface CustomResourceDefinition {
@@ -106,6 +113,7 @@ function withRules(
   path: string,
 ): StructuralSchema {
   if (name === undefined) return { ...schema, 'x-kubernetes-validations': rules }
+  if (name === '[]' && schema.items) return { ...schema, items: withRules(schema.items, rest, rules, path) }
   const field = schema.properties?.[name]
   if (!field) throw new NotStructural(path, 'does not exist, but a rule hangs on it')
   return { ...schema, properties: { ...schema.properties, [name]: withRules(field, rest, rules, path) } }

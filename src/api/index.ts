@@ -1,3 +1,13 @@
+export { type AdmissionPolicy, admissionPolicies, type VirtualVerb, virtualVerbs } from './admission-policies.ts'
+export { longestReason, type RequestVerb, releaseAnnotations, requestVerbs, verbAnnotations } from './annotations.ts'
+export {
+  type AlertsBlocker,
+  type Blocker,
+  blockerSecretName,
+  type HookBlocker,
+  type NodeConditionBlocker,
+  type PodsBlocker,
+} from './blocker.ts'
 export {
   type CustomResourceDefinition,
   customResourceDefinitions,
@@ -13,9 +23,21 @@ export {
   type NumberOrPercent,
   type Slot,
 } from './maintenance-budget.ts'
+export { type MaintenanceFreezeSpec, type MaintenanceFreezeStatus, maintenanceFreeze } from './maintenance-freeze.ts'
 export { type MaintenanceRequestSpec, maintenanceRequest } from './maintenance-request.ts'
-export { type MaintenanceBudget, type MaintenanceRequest, maintenanceBudgets, maintenanceRequests } from './objects.ts'
+export { type MaintenanceWindowSpec, type MaintenanceWindowStatus, maintenanceWindow } from './maintenance-window.ts'
 export {
+  type MaintenanceBudget,
+  type MaintenanceFreeze,
+  type MaintenanceRequest,
+  type MaintenanceWindow,
+  maintenanceBudgets,
+  maintenanceFreezes,
+  maintenanceRequests,
+  maintenanceWindows,
+} from './objects.ts'
+export {
+  type HeldReason,
   type MaintenanceRequestStatus,
   type Outcome,
   type Phase,

@@ -14,7 +14,10 @@ export interface KindDefinition {
   readonly printerColumns: readonly PrinterColumn[]
   /** Paths that a field selector can name, such as `.spec.nodeName`. */
   readonly selectableFields: readonly string[]
-  /** Rules that the API server evaluates, by the path they hang on: `spec`, `spec.nodeName`, or empty for the whole. */
+  /**
+   * Rules that the API server evaluates, by the path they hang on: `spec`, `spec.nodeName`, `spec.blockers.[]` for each
+   * item of a list, or empty for the whole.
+   */
   readonly rules: Readonly<Record<string, readonly Rule[]>>
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type KindDefinition, notYet, onlyYet } from './kind.ts'
+import { blocker, blockerRules } from './blocker.ts'
+import { type KindDefinition, onlyYet } from './kind.ts'
 import { deadlineSettings, drainSettings } from './maintenance-request.ts'
 import { conditionOf, duration, keyedBy, labelSelector, numberOrPercent, objectName, time, uid } from './values.ts'
 
@@ -40,7 +41,7 @@ const spec = z.object({
     .enum(['Hold', 'Continue'])
     .default('Hold')
     .describe('what happens to the slot of a node that stays silent'),
-  blockers: z.array(z.looseObject({})).max(32).optional().describe('conditions that must not hold before a claim'),
+  blockers: z.array(blocker).max(32).meta(keyedBy('name', 'conditions that must not hold before a claim')).optional(),
   defaults: z
     .object({
       windows: z.array(objectName).max(16).optional().describe('MaintenanceWindows in which nodes may be claimed'),
@@ -121,14 +122,7 @@ export const maintenanceBudget: KindDefinition = {
       },
     ],
     'spec.profiles': [onlyYet('profiles', 'Off')],
-    'spec.onNodeLost': [onlyYet('onNodeLost', 'Hold')],
-    spec: [
-      notYet('limits', { mayBeEmpty: true }),
-      notYet('ignoreNodes'),
-      notYet('timing'),
-      notYet('blockers', { mayBeEmpty: true }),
-      notYet('defaults'),
-    ],
+    ...blockerRules('spec.blockers'),
   },
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { immutable, immutableOptional, type KindDefinition, notYet, onlyYet } from './kind.ts'
+import { immutable, immutableOptional, type KindDefinition } from './kind.ts'
 import { requestStatus } from './request-status.ts'
 import { duration, objectName, uid } from './values.ts'
 
@@ -11,6 +11,11 @@ export const drainSettings = z.object({
     .describe('what happens when it takes longer'),
   gracePeriodMax: duration.optional().describe('the longest grace period that a pod gets'),
   backend: z.enum(['Auto', 'Eviction', 'EvictionRequest', 'Delete']).optional().describe('how pods are asked to leave'),
+  unmanaged: z
+    .enum(['Refuse', 'Evict'])
+    .optional()
+    .describe('what becomes of pods without a controller, which nothing would start again'),
+  waitForVolumes: z.boolean().optional().describe('whether the work waits until the volumes of the node are detached'),
 })
 
 export const deadlineSettings = z.object({
@@ -85,7 +90,7 @@ export const maintenanceRequest: KindDefinition = {
     'spec.nodeUID': [immutable],
     'spec.source': [immutable],
     'spec.reason': [immutable],
-    'spec.work': [immutable, onlyYet('work', 'External')],
+    'spec.work': [immutable],
     'spec.service': [immutable],
     'spec.want': [
       {
@@ -93,14 +98,7 @@ export const maintenanceRequest: KindDefinition = {
         message: 'can only change from Out to Return; to go out again make a new request',
       },
     ],
-    spec: [
-      ...['requestedBy', 'windows', 'bypassWindow', 'drain', 'deadlines'].map(immutableOptional),
-      notYet('requestedBy'),
-      notYet('windows', { mayBeEmpty: true }),
-      notYet('bypassWindow', { mayBeEmpty: true }),
-      notYet('drain'),
-      notYet('deadlines'),
-    ],
+    spec: ['requestedBy', 'windows', 'bypassWindow', 'drain', 'deadlines'].map(immutableOptional),
   },
 }
 

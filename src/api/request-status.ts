@@ -68,6 +68,8 @@ const heldReasons = [
   'ExclusivityBroken',
 ] as const
 
+export type HeldReason = (typeof heldReasons)[number]
+
 const waiting = z.object({
   position: z.int().min(1).optional().describe('place in the line, 1 is next; exact for the first ten'),
   notBefore: time.optional().describe('it cannot be earlier than this'),
@@ -95,6 +97,18 @@ const drain = z.object({
   total: z.int().min(0).describe('pods that had to leave'),
   left: z.int().min(0).describe('pods that are still there'),
   blockedBy: z.array(refusal).max(10).describe('refusals, at most ten'),
+})
+
+const requeue = z.object({
+  count: z.int().min(1).describe('how often it went back into the line'),
+  notBefore: time.describe('its next turn does not begin before this'),
+  isPending: z.boolean().describe('the node is being given back, and then the request goes back into the line'),
+})
+
+const released = z.object({
+  as: z.enum(['Released', 'Skipped', 'Aborted']).describe('the outcome that it ends with'),
+  by: z.string().max(256).optional().describe('who said so'),
+  reason: z.string().max(256).optional().describe('why'),
 })
 
 const held = z.object({
@@ -160,6 +174,13 @@ export const requestStatus = z.object({
   slot: slot.optional().describe("the node's place in the budget, copied from the ledger"),
   drain: drain.optional().describe('how far the drain is'),
   held: held.optional().describe('why it stopped and what a person can do'),
+  requeue: requeue.optional().describe('the drain took too long, and it waits for another turn'),
+  dismissedFailure: z
+    .string()
+    .max(1024)
+    .optional()
+    .describe('a failure of the host that a person has seen, and that does not stop it again'),
+  released: released.optional().describe('the node is given back without proof that it is well'),
   reboots: reboots.optional().describe('reboots that this request took'),
   history: z.array(historyEntry).max(50).optional().describe('what happened, oldest first'),
   conditions: z.array(condition).max(16).meta(keyedBy('type', 'the same facts for programs')).optional(),

@@ -19,12 +19,12 @@ export const numberOrPercent = z
   .union([z.int().min(0).max(100_000), z.string().regex(/^(100|[1-9][0-9]?)%$/)])
   .meta({ title: 'number, or percentage such as 25%' })
 
-/** Selects nodes by their labels, as everywhere in Kubernetes. */
+/** Selects nodes or pods by their labels, as everywhere in Kubernetes. */
 export const labelSelector = z.object({
   matchLabels: z
     .record(z.string(), z.string().max(63))
     .optional()
-    .describe('labels that a node must have, with these values'),
+    .describe('labels that must be there, with these values'),
   matchExpressions: z
     .array(
       z.object({

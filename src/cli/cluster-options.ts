@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { type ConnectedClient, connect, type KubeObject, loadConfig, type Resource } from '../kube/index.ts'
+import { type ConnectedClient, connect, isNotFound, type KubeObject, loadConfig, type Resource } from '../kube/index.ts'
+import { CliFault } from './context.ts'
 
 export interface ClusterFlags {
   readonly kubeconfig?: string
@@ -31,4 +32,12 @@ export async function listAll<T extends KubeObject>(client: ConnectedClient, res
   const found: T[] = []
   for await (const page of client.list<T>(resource)) found.push(...page.items)
   return found
+}
+
+/** For calls about our own kinds: a cluster that does not know them has no Fettle. */
+export function notInstalled(error: unknown): never {
+  if (!isNotFound(error)) throw error
+  throw new CliFault(
+    'Fettle is not installed in this cluster: it knows no MaintenanceRequest; `fettle install` installs it',
+  )
 }

@@ -9,6 +9,8 @@ export interface CliContext {
   readonly err: (text: string) => void
   readonly progress: ProgressStream
   readonly nowMs: () => number
+  /** Puts a question to the person at the terminal; undefined when nobody is there. */
+  readonly ask?: (question: string) => Promise<string | undefined>
   /** Aborts on Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal
   /** Sets what the process returns; the last call counts. */

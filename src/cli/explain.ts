@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { budgetName, type MaintenanceRequest } from '../api/index.ts'
 import { cordonOwners } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
-import { decideRequest, isOpen, isReady, outNodes, type RequestStep, slotOf } from '../queue/index.ts'
+import { decideRequest, isOpen, isReady, type RequestStep, settingsOf, slotOf } from '../queue/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { requestText } from './follow-request.ts'
@@ -33,7 +33,9 @@ export function addExplainCommand(program: Command, context: CliContext): void {
           next: stepText(
             decideRequest({
               request,
-              requests: world.requests,
+              requests: world.requests.filter(({ spec }) => spec.nodeUID === request.spec.nodeUID),
+              settings: settingsOf(request, world.budget.spec),
+              isExclusivityBroken: isTrue(world.budget, 'ExclusivityBroken'),
               ledgerUID: world.budget.metadata.uid ?? '',
               slot: slotOf(world.budget.status, request.metadata.name ?? ''),
               node: node?.metadata.uid === request.spec.nodeUID ? node : undefined,
@@ -62,8 +64,12 @@ interface Explanation {
   }[]
 }
 
-function nodeText(node: NodeObject, { budget, nodes }: World): string {
-  const out = outNodes(budget.spec, budget.status?.slots ?? [], nodes).find(({ uid }) => uid === node.metadata.uid)
+function isTrue({ status }: World['budget'], type: string): boolean {
+  return status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
+}
+
+function nodeText(node: NodeObject, { decision }: World): string {
+  const out = decision.limits[0]?.out.get(node.metadata.uid ?? '')
   const owners = cordonOwners(node)
   const cordon = node.spec?.unschedulable
     ? `unschedulable${owners.length > 0 ? ` (kept so by ${owners.join(', ')})` : ' (not by Fettle)'}`
@@ -80,15 +86,18 @@ function stepText(step: RequestStep): string {
       return 'it is taken into the queue'
     case 'removeFinalizer':
       return 'it is let go'
+    case 'removeVerb':
+      return "a person's word has been acted on and is removed"
     case 'writeStatus':
       return `it becomes ${step.status.phase}: ${step.status.waiting?.message ?? step.status.history?.at(-1)?.message ?? ''}`
     case 'patchNode':
+    case 'patchNodeStatus':
       return `the node is changed: ${step.why}`
     case 'drain': {
       const refused = step.plan.refusals.map(
         ({ pod, why }) => `${pod.metadata.namespace}/${pod.metadata.name} cannot leave: ${why}`,
       )
-      return [`${step.plan.evictNow.length} pods are asked to leave`, ...refused].join('; ')
+      return [`${step.plan.askNow.length} pods are asked to leave`, ...refused].join('; ')
     }
   }
 }

@@ -48,7 +48,10 @@ test.for<readonly [string, MaintenanceRequestStatus | undefined]>([
   ['node-7: draining, 2 of 5 pods left; shop/web-1: PodDisruptionBudget shop/web allows nothing', blocked],
   ['node-7: drained; the work may begin', { phase: 'Granted' }],
   ['node-7: reboots', { phase: 'Rebooting' }],
-  ['node-7: held: too long', { phase: 'Held', held: { from: 'Granted', reason: 'WorkDeadline', message: 'too long' } }],
+  [
+    'node-7: held, WorkDeadline: too long',
+    { phase: 'Held', held: { from: 'Granted', reason: 'WorkDeadline', message: 'too long' } },
+  ],
   ['node-7: is given back', { phase: 'Finishing' }],
   ['node-7: back in service', { phase: 'Done', outcome: 'Completed' }],
   [
@@ -138,7 +141,12 @@ describe('following a request', () => {
   })
 
   test('tells that it is held', async () => {
-    const held = { from: 'Claimed', reason: 'DrainDeadline', message: 'the drain took longer than 30m' } as const
+    const held = {
+      from: 'Claimed',
+      reason: 'DrainDeadline',
+      message: 'the drain took longer than 30m',
+      next: 'fettle node retry r',
+    } as const
     expect(await follow('Granted', [request({ phase: 'Held', held })])).toMatchInlineSnapshot(`
       "fault: r is held: the drain took longer than 30m
       "

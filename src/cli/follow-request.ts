@@ -32,7 +32,8 @@ export async function followRequest(
     { signal: context.signal, deadlineMs: patienceMs, clock: systemClock, random: Math.random },
   )
   const phase = last?.status?.phase
-  if (phase === 'Held') throw new CliFault(`${name} is held: ${last?.status?.held?.message ?? ''}`)
+  const held = phase === 'Held' ? last?.status?.held : undefined
+  if (held) throw new CliFault(`${name} is held, ${held.reason}: ${held.message}; next: ${held.next ?? 'fettle queue'}`)
   if (phase !== goal) throw new CliFault(`${name} ended: ${last ? requestText(last) : 'it was deleted'}`)
   progress.done(requestText(last ?? request))
 }
@@ -58,7 +59,7 @@ export function requestText(request: MaintenanceRequest): string {
     case 'Rebooting':
       return `${nodeName}: reboots`
     case 'Held':
-      return `${nodeName}: held: ${request.status?.held?.message ?? ''}`
+      return `${nodeName}: held, ${request.status?.held?.reason ?? ''}: ${request.status?.held?.message ?? ''}`
     case 'Done':
       return `${nodeName}: ${outcome === 'Completed' ? 'back in service' : `ended: ${outcome ?? ''}, ${request.status?.history?.at(-1)?.message ?? ''}`}`
   }

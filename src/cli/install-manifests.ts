@@ -1,6 +1,7 @@
-import { customResourceDefinitions } from '../api/index.ts'
+import { admissionPolicies, customResourceDefinitions } from '../api/index.ts'
 import { resources } from '../kube/index.ts'
 import { commonLabels, type Manifest, manifest, nodesNamespace, type Placement } from './install-names.ts'
+import { peopleManifests } from './install-people.ts'
 import { agentRbacManifests, controllerRbacManifests } from './install-rbac.ts'
 import { type WorkloadSettings, workloadManifests } from './install-workloads.ts'
 
@@ -14,6 +15,8 @@ export function installManifests(settings: InstallSettings): Manifest[] {
     ...crdManifests(settings),
     ...controllerRbacManifests(settings),
     ...agentRbacManifests(settings),
+    ...peopleManifests(settings),
+    ...policyManifests(settings),
     ...workloadManifests(settings),
   ]
 }
@@ -27,6 +30,17 @@ export function crdManifests(placement: Placement): Manifest[] {
   return customResourceDefinitions().map(({ metadata, spec }) =>
     manifest(resources.customResourceDefinitions, { name: metadata.name, labels: commonLabels(placement) }, { spec }),
   )
+}
+
+/** After the roles: the controller has its rights before anything asks for them. */
+export function policyManifests(placement: Placement): Manifest[] {
+  return admissionPolicies().flatMap(({ name, policy, binding }) => {
+    const metadata = { name, labels: commonLabels(placement) }
+    return [
+      manifest(resources.validatingAdmissionPolicies, metadata, { spec: policy }),
+      manifest(resources.validatingAdmissionPolicyBindings, metadata, { spec: binding }),
+    ]
+  })
 }
 
 /** `Kind namespace/name`, as people write it. */

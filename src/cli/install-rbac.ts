@@ -1,4 +1,4 @@
-import { group } from '../api/index.ts'
+import { blockerSecretName, group } from '../api/index.ts'
 import { resources } from '../kube/index.ts'
 import { commonLabels, type Manifest, manifest, nodesNamespace, type Placement } from './install-names.ts'
 
@@ -23,15 +23,41 @@ const controllerRights: AccountRights = {
   component: 'controller',
   everywhere: [
     rule('', ['nodes'], ['get', 'list', 'watch', 'patch']),
-    rule('', ['pods'], ['list', 'watch']),
+    // What the node says of itself while it is out of service.
+    rule('', ['nodes/status'], ['patch']),
+    // Deleted only by a drain that is told so, or that is forced.
+    rule('', ['pods'], ['list', 'watch', 'delete']),
     rule('', ['pods/eviction'], ['create']),
+    // On servers that offer it.
+    rule('lifecycle.k8s.io', ['evictionrequests'], ['create', 'delete']),
+    rule('apps', ['daemonsets'], ['list', 'watch']),
+    rule('storage.k8s.io', ['volumeattachments'], ['list']),
     rule('policy', ['poddisruptionbudgets'], ['list', 'watch']),
-    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'patch']),
-    rule(group, ['maintenancebudgets'], ['get', 'list', 'watch', 'create']),
-    rule(group, ['maintenancerequests/status', 'maintenancebudgets/status'], ['update']),
+    // Heartbeats of nodes at work. They lie in a namespace of their own, which is there only if agents are.
+    rule('coordination.k8s.io', ['leases'], ['list', 'watch']),
+    // Finished requests that are old enough are deleted.
+    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'patch', 'delete', 'answer']),
+    rule(group, ['maintenancebudgets'], ['get', 'list', 'watch', 'create', 'patch', 'answer']),
+    rule(group, ['maintenancewindows', 'maintenancefreezes'], ['list', 'watch']),
+    rule(
+      group,
+      [
+        'maintenancerequests/status',
+        'maintenancebudgets/status',
+        'maintenancewindows/status',
+        'maintenancefreezes/status',
+      ],
+      ['update'],
+    ),
     rule('events.k8s.io', ['events'], ['create', 'patch']),
   ],
-  inNamespace: [leases],
+  inNamespace: [
+    leases,
+    // The one Secret with the tokens of blockers.
+    { ...rule('', ['secrets'], ['get']), resourceNames: [blockerSecretName] },
+    // Calendars that windows name.
+    rule('', ['configmaps'], ['list', 'watch']),
+  ],
 }
 
 const agentRights: AccountRights = {
@@ -96,6 +122,6 @@ function accountManifests(placement: Placement, rights: AccountRights, namespace
   ]
 }
 
-function rule(apiGroup: string, names: readonly string[], verbs: readonly string[]): PolicyRule {
+export function rule(apiGroup: string, names: readonly string[], verbs: readonly string[]): PolicyRule {
   return { apiGroups: [apiGroup], resources: names, verbs }
 }

@@ -4,9 +4,13 @@ import type { Command } from 'commander'
 import { type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
 import { type ConnectedClient, isNotFound, type NodeObject, resources } from '../kube/index.ts'
 import { isOpen } from '../queue/index.ts'
-import { addClusterOptions, type ClusterFlags, listAll, withCluster } from './cluster-options.ts'
+import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { followRequest } from './follow-request.ts'
+import { addDrainCommand } from './node-drain.ts'
+import { addHistoryCommand } from './node-history.ts'
+import { addVerbCommands } from './node-verb.ts'
+import { userName } from './user-name.ts'
 
 interface MaintainFlags extends ClusterFlags {
   readonly reason: string
@@ -60,6 +64,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
         }
       })
     })
+
+  addDrainCommand(node, context)
+  addVerbCommands(node, context)
+  addHistoryCommand(node, context)
 }
 
 async function ask(
@@ -71,12 +79,14 @@ async function ask(
     if (!isNotFound(error)) throw error
     throw new CliFault(`there is no node ${name} in this cluster; \`kubectl get nodes\` lists them`)
   })
+  const requestedBy = await userName(client)
   const request = {
     metadata: { name: `${name}-person-${randomBytes(4).toString('hex').slice(0, 5)}` },
     spec: {
       nodeName: name,
       nodeUID: node.metadata.uid ?? '',
       source: { kind: 'Person', key: userInfo().username },
+      ...(requestedBy ? { requestedBy } : {}),
       reason,
       want: 'Out',
       priority,
@@ -87,13 +97,6 @@ async function ask(
   return client
     .create<MaintenanceRequest>(maintenanceRequests, request, { fieldManager: 'fettle-cli' })
     .catch(notInstalled)
-}
-
-function notInstalled(error: unknown): never {
-  if (!isNotFound(error)) throw error
-  throw new CliFault(
-    'Fettle is not installed in this cluster: it knows no MaintenanceRequest; `fettle install` installs it',
-  )
 }
 
 function readPriority(text: string): number {

@@ -5,10 +5,13 @@ import { addProgramCommands, type Programs } from './controller.ts'
 import { addDemoCommand } from './demo/demo.ts'
 import { addDevCommands } from './dev.ts'
 import { addExplainCommand } from './explain.ts'
+import { addFreezeCommands } from './freeze.ts'
 import { addInstallCommands } from './install.ts'
+import { addLockCommands } from './lock.ts'
 import { addNodeCommands } from './node.ts'
 import { addQueueCommand } from './queue.ts'
 import { addStatusCommand } from './status.ts'
+import { addWindowsCommands } from './windows.ts'
 
 export function createProgram(context: CliContext, programs: Programs): Command {
   const program = new Command('fettle')
@@ -23,6 +26,9 @@ export function createProgram(context: CliContext, programs: Programs): Command 
   addQueueCommand(program, context)
   addExplainCommand(program, context)
   addNodeCommands(program, context)
+  addLockCommands(program, context)
+  addWindowsCommands(program, context)
+  addFreezeCommands(program, context)
   addInstallCommands(program, context)
   addProgramCommands(program, context, programs)
   return program

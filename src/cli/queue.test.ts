@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
+import type { MaintenanceBudget, MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
+import { decideLedger } from '../queue/index.ts'
 import { queueRows, queueText } from './queue.ts'
 import type { World } from './world.ts'
 
@@ -121,4 +122,31 @@ test('the same for programs', () => {
 
 test('nobody in line is said in words', () => {
   expect(queueText(queueRows(world([request('done', { phase: 'Done' })])))).toBe('nobody asks for a node\n')
+})
+
+test('everybody in line has an exact place, also those whose status was written long ago', () => {
+  const names = Array.from({ length: 15 }, (_, index) => `r${String(index).padStart(2, '0')}`)
+  const at = '2026-03-01T10:00:00Z'
+  const old = { phase: 'Queued', waiting: { position: 3, for: 'Budget', message: 'old news', since: at } } as const
+  const requests = names.map((name) =>
+    request(name, old, { nodeUID: `uid-of-${name}`, source: { kind: 'Person', key: name } }),
+  )
+  const nodes = names.map((name) => ({ metadata: { name: `node-of-${name}`, uid: `uid-of-${name}` } }))
+  const conditions = [
+    { type: 'LedgerReady', status: 'True', reason: 'Ready', message: 'ready', lastTransitionTime: at },
+  ]
+  const budget = {
+    metadata: { name: 'cluster' },
+    spec: { max: 0, controlPlaneMax: 1, countUnavailable: [], profiles: 'Off', onNodeLost: 'Hold' },
+    status: { nextToken: 1, slots: [], conditions },
+  } as unknown as MaintenanceBudget
+  const gates = { windowOf: () => ({ isOpen: true }), blockerOf: () => undefined }
+  const decision = decideLedger({ budget, requests, nodes, gates, now: at })
+  const rows = queueRows({ budget, requests, nodes, windows: [], freezes: [], decision })
+  expect(rows.map(({ request: name, position }) => [name, position])).toEqual(
+    names.map((name, index) => [name, index + 1]),
+  )
+  expect(new Set(rows.map(({ text }) => text.split(': ').slice(1).join(': ')))).toEqual(
+    new Set(['the budget is 0: no node may leave service']),
+  )
 })

@@ -3,6 +3,8 @@ import type { MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.
 import { type StatusSummary, statusText, summarise } from './status.ts'
 import type { World } from './world.ts'
 
+const nowMs = Date.parse('2026-03-01T12:00:00Z')
+
 const node = (name: string, isReady: boolean) => ({
   metadata: { name, uid: name },
   status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
@@ -23,7 +25,9 @@ function world(
     budget: { metadata: {}, spec: { max: '20%' } },
     requests,
     nodes: Array.from({ length: 10 }, (_, index) => node(`node-${index}`, index > 0)),
-    decision: { waiting: new Map(), limits: [limits] },
+    windows: [],
+    freezes: [],
+    decision: { waiting: new Map(), next: { limits: [limits] } },
   } as unknown as World
 }
 
@@ -33,7 +37,7 @@ const blocked = (pdb: string, neverPasses: boolean): MaintenanceRequestStatus =>
 })
 
 test('a quiet cluster is three lines', () => {
-  expect(statusText(summarise(world([])))).toMatchInlineSnapshot(`
+  expect(statusText(summarise(world([]), nowMs))).toMatchInlineSnapshot(`
     "nodes   9 of 10 ready
     budget  0 of at most 2 out of service
     nobody asks for a node
@@ -41,8 +45,39 @@ test('a quiet cluster is three lines', () => {
   `)
 })
 
+test('a freeze and closed windows that somebody waits for are a line each', () => {
+  const quiet = world([])
+  const window = (name: string, open: boolean) => ({
+    metadata: { name },
+    spec: {},
+    status: { open, next: [{ start: '2026-03-03T02:00:00.000Z' }] },
+  })
+  const summary = summarise(
+    {
+      ...quiet,
+      budget: { ...quiet.budget, spec: { ...quiet.budget.spec, defaults: { windows: ['night', 'day', 'nigth'] } } },
+      windows: [window('night', false), window('day', true), window('unused', false)] as unknown as World['windows'],
+      freezes: [{ metadata: { name: 'sale' }, spec: { reason: 'spring sale', until: '2026-03-02T00:00:00Z' } }],
+    },
+    nowMs,
+  )
+  expect(statusText(summary)).toMatchInlineSnapshot(`
+    "nodes   9 of 10 ready
+    budget  0 of at most 2 out of service
+    frozen  MaintenanceFreeze sale stops all claims until 2026-03-02 00:00 UTC: spring sale
+    windows night is closed until 2026-03-03 02:00 UTC; nigth does not exist, and so is closed
+    nobody asks for a node
+    "
+  `)
+})
+
 test('a busy one tells who is out without a slot, who needs a person, and how many are not shown', () => {
-  const held = { from: 'Granted', reason: 'WorkDeadline', message: 'the work took longer than 2h' } as const
+  const held = {
+    from: 'Granted',
+    reason: 'WorkDeadline',
+    message: 'the work took longer than 2h',
+    next: 'fettle node retry late',
+  } as const
   const requests = [
     request('stuck', blocked('shop/web', true)),
     request('alone', blocked('', true)),
@@ -51,12 +86,15 @@ test('a busy one tells who is out without a slot, who needs a person, and how ma
     ...[1, 2, 3, 4].map((index) => request(`more-${index}`, { phase: 'Granted' })),
     request('done', { ...blocked('shop/web', true), phase: 'Done' }),
   ]
-  const summary = summarise(world(requests, { name: 'cluster', max: 2, out: 9, withoutSlot: ['node-0 NotReady'] }))
+  const summary = summarise(
+    world(requests, { name: 'cluster', max: 2, out: 9, withoutSlot: ['node-0 NotReady'] }),
+    nowMs,
+  )
   expect(statusText(summary)).toMatchInlineSnapshot(`
     "nodes   9 of 10 ready
     budget  9 of at most 2 out of service (without a slot: node-0 NotReady)
       out  Claimed    node-of-alone: draining, 1 of 3 pods left [fan]
-      out  Held       node-of-late: held: the work took longer than 2h [fan]
+      out  Held       node-of-late: held, WorkDeadline: the work took longer than 2h [fan]
       out  Granted    node-of-more-1: drained; the work may begin [fan]
       out  Granted    node-of-more-2: drained; the work may begin [fan]
       out  Granted    node-of-more-3: drained; the work may begin [fan]
@@ -64,19 +102,21 @@ test('a busy one tells who is out without a slot, who needs a person, and how ma
            … and 2 more; \`fettle queue\` shows all
     needs a person: stuck: shop/web-1 never leaves while PodDisruptionBudget shop/web stays as it is
     needs a person: alone: shop/web-1 has no controller; delete it to go on
-    needs a person: late is held: the work took longer than 2h
+    needs a person: late is held, WorkDeadline: the work took longer than 2h; fettle node retry late
     "
   `)
 })
 
 test('the same for programs', () => {
-  expect(summarise(world([request('stuck', blocked('shop/web', true))]))).toMatchInlineSnapshot(`
+  expect(summarise(world([request('stuck', blocked('shop/web', true))]), nowMs)).toMatchInlineSnapshot(`
     {
       "budget": {
         "max": 2,
         "out": 0,
         "withoutSlot": [],
       },
+      "closedWindows": [],
+      "frozen": null,
       "needsPerson": [
         "stuck: shop/web-1 never leaves while PodDisruptionBudget shop/web stays as it is",
       ],
@@ -99,6 +139,6 @@ test('the same for programs', () => {
 })
 
 test('a budget in percent is shown as what it comes to', () => {
-  const { budget }: StatusSummary = summarise(world([]))
+  const { budget }: StatusSummary = summarise(world([]), nowMs)
   expect(budget.max).toBe(2)
 })

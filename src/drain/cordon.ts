@@ -34,13 +34,30 @@ export function isCordonedBy(node: NodeObject, owner: string): boolean {
   return cordonOwners(node).includes(owner)
 }
 
+/** What `owner` noted when it took the node, if it holds it and the note can be read. */
+export function cordonClaim(node: NodeObject, owner: string): CordonClaim | undefined {
+  const text = node.metadata.annotations?.[`${ownerPrefix}${owner}`]
+  if (text === undefined) return undefined
+  try {
+    const claim: unknown = JSON.parse(text)
+    const { request, token, since } = (claim ?? {}) as Partial<Record<keyof CordonClaim, unknown>>
+    const isWhole = typeof request === 'string' && typeof since === 'string' && !Number.isNaN(Date.parse(since))
+    return isWhole && Number.isSafeInteger(token) && Number(token) > 0
+      ? { request, token: Number(token), since }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** What makes `owner` hold the cordon, or undefined when nothing is missing. Also repairs a cordon that somebody undid. */
 export function cordonPatch(node: NodeObject, owner: string, claim: CordonClaim): NodePatch | undefined {
   const isUnschedulable = node.spec?.unschedulable === true
   const identity = identityOf(node)
   if (isCordonedBy(node, owner))
     return isUnschedulable ? undefined : { metadata: identity, spec: { unschedulable: true } }
-  const isFirst = cordonOwners(node).length === 0
+  // Somebody may have removed our annotation alone: what was noted before us stays true.
+  const isFirst = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] === undefined
   return {
     metadata: {
       ...identity,
@@ -55,7 +72,9 @@ export function cordonPatch(node: NodeObject, owner: string, claim: CordonClaim)
 
 /** What takes `owner` off the node, or undefined when it is not there. */
 export function restorePatch(node: NodeObject, owner: string): NodePatch | undefined {
-  if (!isCordonedBy(node, owner)) return undefined
+  // Somebody may have removed our annotation alone: what was noted before us is still to be restored.
+  const isLeftOver = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] !== undefined
+  if (!isCordonedBy(node, owner) && !isLeftOver) return undefined
   const mine = { [`${ownerPrefix}${owner}`]: null }
   if (cordonOwners(node).length > 1) return { metadata: { ...identityOf(node), annotations: mine } }
   const wasUnschedulable = node.metadata.annotations?.[priorAnnotation] === 'true'

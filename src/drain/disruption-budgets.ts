@@ -11,6 +11,10 @@ export interface Refusal {
   readonly neverPasses: boolean
 }
 
+export function budgetKey({ metadata }: PodDisruptionBudget): string {
+  return `${metadata.namespace}/${metadata.name}`
+}
+
 export function budgetsOf(pod: PodObject, budgets: readonly PodDisruptionBudget[]): PodDisruptionBudget[] {
   return budgets.filter(
     ({ metadata, spec }) =>
@@ -29,7 +33,7 @@ export function refusalOf(
 ): Refusal | undefined {
   const [budget, second] = covering
   if (!budget || isBeyondBudgets(pod)) return undefined
-  const name = `${budget.metadata.namespace}/${budget.metadata.name}`
+  const name = budgetKey(budget)
   if (second)
     return {
       pod,
@@ -44,10 +48,13 @@ export function refusalOf(
   const figures = status
     ? `${status.currentHealthy} of ${status.expectedPods} pods are healthy, ${status.desiredHealthy} must be`
     : 'it has no status yet'
+  const cure = isReady(pod)
+    ? ''
+    : '; the pod itself is not ready, and unhealthyPodEvictionPolicy AlwaysAllow would let it go'
   const why = neverPasses
     ? `PodDisruptionBudget ${name} allows no disruption, ever: ${figures}; change it, or run more replicas`
     : `PodDisruptionBudget ${name} has nothing to give now: ${figures}`
-  return { pod, budget, why, neverPasses }
+  return { pod, budget, why: `${why}${cure}`, neverPasses }
 }
 
 /** Whether its eviction uses up some of what the budget has to give. */
@@ -62,10 +69,13 @@ function isBeyondBudgets(pod: PodObject): boolean {
 
 /** As the API server has it: a pod that is not ready may go, unless it takes the last hope of a disturbed application. */
 function mayGoUnhealthy(pod: PodObject, { spec, status }: PodDisruptionBudget): boolean {
-  const isReady = pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false
-  if (isReady) return false
+  if (isReady(pod)) return false
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true
   return status !== undefined && status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy
+}
+
+function isReady(pod: PodObject): boolean {
+  return pod.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false
 }
 
 /** True only when the figures are about the present spec: doubt is "may pass later". */

@@ -1,4 +1,24 @@
-export { type CordonClaim, cordonOwners, cordonPatch, isCordonedBy, type NodePatch, restorePatch } from './cordon.ts'
-export type { Refusal } from './disruption-budgets.ts'
-export { type EvictionResult, evictPods } from './evict.ts'
-export { type DrainPlan, type PodFate, planDrain } from './plan.ts'
+export { type AskResult, askPods, dryRunPods } from './ask-pods.ts'
+export { offersEvictionRequest, withdrawEvictionRequests } from './backends/eviction-request.ts'
+export {
+  type CordonClaim,
+  cordonClaim,
+  cordonOwners,
+  cordonPatch,
+  isCordonedBy,
+  type NodePatch,
+  restorePatch,
+} from './cordon.ts'
+export { budgetKey, type Refusal } from './disruption-budgets.ts'
+export { matchesSelector } from './label-selector.ts'
+export {
+  clearLifecycleConditions,
+  isSilent,
+  type LifecycleConditions,
+  type LifecyclePatch,
+  lifecycleConditions,
+} from './lifecycle-conditions.ts'
+export { type DrainPlan, type DrainSettings, type DrainWorld, judgePods, type PodToAsk, planDrain } from './plan.ts'
+export type { PodFate } from './pod-fate.ts'
+export { type DrainPreview, type PreviewedPod, previewDrain } from './preview.ts'
+export { volumesOn, volumesToWaitFor } from './volumes.ts'

@@ -1,64 +1,206 @@
 import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
-import { budgetsOf, drawsFrom, type Refusal, refusalOf } from './disruption-budgets.ts'
+import { budgetKey, budgetsOf, drawsFrom, type Refusal, refusalOf } from './disruption-budgets.ts'
+import { type DrainStage, fateOf, type PodFate, stages } from './pod-fate.ts'
 
-/** What happens to one pod when its node is drained. */
-export interface PodFate {
+/** How pods are made to leave. Auto takes EvictionRequest where the server offers it, else Eviction. */
+export type DrainBackend = 'Auto' | 'Eviction' | 'EvictionRequest' | 'Delete'
+
+export interface DrainSettings {
+  /** The longest grace period that a pod gets; without it, each pod's own. */
+  readonly gracePeriodMaxMs?: number
+  readonly backend: DrainBackend
+  /** The deadline has passed and somebody wanted it so: what is left is deleted, no budget is asked. */
+  readonly isForced: boolean
+  /** What becomes of pods that nothing would start again. Refuse unless said otherwise. */
+  readonly unmanaged?: 'Refuse' | 'Evict'
+}
+
+export interface DrainWorld {
+  /** All pods of the node. */
+  readonly pods: readonly PodObject[]
+  readonly budgets: readonly PodDisruptionBudget[]
+  /** UIDs of the DaemonSets that exist; undefined is unknown. */
+  readonly daemonSets?: ReadonlySet<string>
+  readonly isNodeReady: boolean
+  readonly settings: DrainSettings
+  /** Tells Fettle's own controller pods, which go last. */
+  readonly ownPods?: (pod: PodObject) => boolean
+  /** Whether another node could run them; unless it is known, they stay. */
+  readonly hasOtherNodes?: boolean
+  /** Whether the server has EvictionRequests; undefined is unknown. */
+  readonly offersEvictionRequest?: boolean
+  /** What the API server said last to pods that were asked in vain, by their UID. */
+  readonly answers?: ReadonlyMap<string, string>
+  readonly nowMs: number
+}
+
+/** One pod to be asked now, and how. */
+export interface PodToAsk {
   readonly pod: PodObject
-  /** stay: is not moved. leaving: already on its way. evict: is asked to leave. refuse: needs a person. */
-  readonly fate: 'stay' | 'leaving' | 'evict' | 'refuse'
-  /** One sentence. */
-  readonly why: string
+  readonly how: 'evict' | 'delete' | 'request'
+  /** Absent: the pod's own. */
+  readonly gracePeriodSeconds?: number
+  /** The budget that it draws from. */
+  readonly budget?: PodDisruptionBudget
 }
 
 export interface DrainPlan {
-  readonly fates: readonly PodFate[]
+  readonly fates: readonly JudgedPod[]
   /** Pods to ask now: as many of each budget as it has to give, the others wait without being asked. */
-  readonly evictNow: readonly PodObject[]
+  readonly askNow: readonly PodToAsk[]
+  /** One pod of each budget that seems to have nothing to give, to be asked now and then: the API server knows best. */
+  readonly askLater: readonly PodToAsk[]
   /** Pods that have to leave and are still there. */
   readonly left: readonly PodObject[]
+  /** The stage that is under way; undefined when all have left. */
+  readonly stage: DrainStage | undefined
   readonly refusals: readonly Refusal[]
+  /** What the present stage waits for, in one sentence. */
+  readonly waitsFor: string
 }
 
-export function planDrain(pods: readonly PodObject[], budgets: readonly PodDisruptionBudget[]): DrainPlan {
-  const fates = pods.map(fateOf)
-  const toEvict = fates.filter(({ fate }) => fate === 'evict').map(({ pod }) => pod)
-  const unmanaged = fates.filter(({ fate }) => fate === 'refuse')
-  const left = fates.filter(({ fate }) => fate !== 'stay').map(({ pod }) => pod)
-  const room = new Map<string, number>()
-  const evictNow: PodObject[] = []
-  const refusals: Refusal[] = unmanaged.map(({ pod, why }) => ({ pod, why, neverPasses: true }))
-  for (const pod of toEvict) {
-    const covering = budgetsOf(pod, budgets)
-    const refusal = refusalOf(pod, covering, room)
-    if (refusal) refusals.push(refusal)
-    else {
-      for (const budget of covering) if (drawsFrom(pod, budget)) take(room, budget)
-      evictNow.push(pod)
-    }
+/** One pod, and what asking it to leave would come to, its place in the line considered. */
+export interface JudgedPod extends PodFate {
+  readonly ask?: PodToAsk
+  readonly refusal?: Refusal
+}
+
+/** All pods of the node, in the order in which they go; each draws from what those before it left of the budgets. */
+export function judgePods(world: DrainWorld): JudgedPod[] {
+  const fates = world.pods.map((pod) => fateOf(pod, world)).sort(byTurn)
+  const room = roomAfterLeaving(world, fates)
+  return fates.map((one) => {
+    if (one.fate === 'refuse') return { ...one, refusal: { pod: one.pod, why: one.why, neverPasses: true } }
+    return one.fate === 'evict' ? { ...one, ...judge(one.pod, world, room) } : one
+  })
+}
+
+export function planDrain(world: DrainWorld): DrainPlan {
+  const { isForced } = world.settings
+  const fates = judgePods(world)
+  const going = fates.filter(({ fate }) => fate !== 'stay' && fate !== 'stuck')
+  const stage = stageNow(going, isForced)
+  const refusals: Refusal[] = []
+  const askNow: PodToAsk[] = []
+  const askLater = new Map<string, PodToAsk>()
+  for (const { ask, refusal, stage: own } of going) {
+    const isNow = own === stage || (isForced && stage !== 'own' && own !== 'own')
+    // What only its turn will tell is not news before; what can never pass is.
+    if (refusal && (isNow || refusal.neverPasses)) refusals.push(refusal)
+    if (!isNow) continue
+    if (refusal?.budget && !refusal.neverPasses && !askLater.has(budgetKey(refusal.budget)))
+      askLater.set(budgetKey(refusal.budget), askBy('evict', refusal.pod, world.settings, refusal.budget))
+    if (!ask) continue
+    askNow.push(ask)
+    const why = world.answers?.get(ask.pod.metadata.uid ?? '')
+    if (why !== undefined)
+      refusals.push({ pod: ask.pod, ...(ask.budget ? { budget: ask.budget } : {}), why, neverPasses: false })
   }
-  return { fates, evictNow, left, refusals }
+  // A budget that gives to one of them now is not asked for more.
+  for (const { budget } of askNow) if (budget) askLater.delete(budgetKey(budget))
+  const left = going.map(({ pod }) => pod)
+  const waitsFor = sentenceOf(going, stage, refusals.length)
+  return { fates, askNow, askLater: [...askLater.values()], left, stage, refusals, waitsFor }
 }
 
-function take(room: Map<string, number>, budget: PodDisruptionBudget): void {
-  const key = `${budget.metadata.namespace}/${budget.metadata.name}`
+/** Ordinary pods before critical ones before our own. A forced drain waits for none of that, but our own pods do the asking. */
+function stageNow(going: readonly PodFate[], isForced: boolean): DrainStage | undefined {
+  const waiting = isForced
+    ? going.filter(({ fate, stage }) => stage === 'own' || fate === 'evict' || fate === 'refuse')
+    : going
+  return stages.find((stage) => waiting.some((one) => one.stage === stage)) ?? going[0]?.stage
+}
+
+/** Within a stage the lowest priority first: it gets what little a budget has to give. */
+function byTurn(a: PodFate, b: PodFate): number {
+  return stages.indexOf(a.stage) - stages.indexOf(b.stage) || (a.pod.spec?.priority ?? 0) - (b.pod.spec?.priority ?? 0)
+}
+
+type Room = Map<string, number>
+
+/** A deletion is not counted by the server at once, as an eviction is: what is under way has used up its share. */
+function roomAfterLeaving({ budgets, settings }: DrainWorld, fates: readonly PodFate[]): Room {
+  const room: Room = new Map()
+  if (settings.backend === 'Delete')
+    for (const { pod, fate } of fates)
+      if (fate === 'leaving')
+        for (const budget of budgetsOf(pod, budgets)) if (drawsFrom(pod, budget)) take(room, budget)
+  return room
+}
+
+function judge(
+  pod: PodObject,
+  world: DrainWorld,
+  room: Room,
+): { readonly ask: PodToAsk } | { readonly refusal: Refusal } {
+  const { settings, offersEvictionRequest = false } = world
+  if (settings.isForced) return { ask: askBy('delete', pod, settings) }
+  if (settings.backend === 'EvictionRequest' && !offersEvictionRequest)
+    return {
+      refusal: {
+        pod,
+        why: 'the settings of the drain ask for EvictionRequest, which this server does not offer (lifecycle.k8s.io); ask for Auto or Eviction',
+        neverPasses: true,
+      },
+    }
+  // Who answers such a request asks the budgets itself, and may first make room for it.
+  if (offersEvictionRequest && (settings.backend === 'EvictionRequest' || settings.backend === 'Auto'))
+    return { ask: { pod, how: 'request' } }
+  const covering = budgetsOf(pod, world.budgets)
+  const refusal = refusalOf(pod, covering, room)
+  if (refusal) return { refusal }
+  const budget = covering.find((one) => drawsFrom(pod, one))
+  if (budget) take(room, budget)
+  const how = settings.backend === 'Delete' ? 'delete' : 'evict'
+  return { ask: askBy(how, pod, settings, budget) }
+}
+
+function askBy(
+  how: 'evict' | 'delete',
+  pod: PodObject,
+  settings: DrainSettings,
+  budget?: PodDisruptionBudget,
+): PodToAsk {
+  return { pod, how, ...shorterGrace(pod, settings), ...(budget ? { budget } : {}) }
+}
+
+function take(room: Room, budget: PodDisruptionBudget): void {
+  const key = budgetKey(budget)
   room.set(key, (room.get(key) ?? budget.status?.disruptionsAllowed ?? 0) - 1)
 }
 
-export function fateOf(pod: PodObject): PodFate {
-  const { annotations, deletionTimestamp, ownerReferences } = pod.metadata
-  const controller = ownerReferences?.find((owner) => owner.controller === true)
-  const isFinished = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
-  if (annotations?.['kubernetes.io/config.mirror'] !== undefined)
-    return { pod, fate: 'stay', why: "it is the kubelet's own (a static pod)" }
-  if (controller?.kind === 'DaemonSet' && !isFinished)
-    return { pod, fate: 'stay', why: `DaemonSet ${controller.name} would start it again on this node` }
-  if (deletionTimestamp) return { pod, fate: 'leaving', why: 'it is stopping already' }
-  if (isFinished) return { pod, fate: 'evict', why: 'it has finished' }
-  if (!controller)
-    return {
-      pod,
-      fate: 'refuse',
-      why: 'it has no controller: nothing would start it again elsewhere; delete it yourself to go on',
-    }
-  return { pod, fate: 'evict', why: `${controller.kind} ${controller.name} starts it again elsewhere` }
+const kubernetesGraceSeconds = 30
+
+/** Never 0: that takes the pod out of the API while its processes may still run. */
+function shorterGrace(
+  pod: PodObject,
+  { gracePeriodMaxMs = Number.POSITIVE_INFINITY }: DrainSettings,
+): { readonly gracePeriodSeconds?: number } {
+  const most = Math.max(1, Math.floor(gracePeriodMaxMs / 1000))
+  return (pod.spec?.terminationGracePeriodSeconds ?? kubernetesGraceSeconds) > most ? { gracePeriodSeconds: most } : {}
+}
+
+const stageNames: Readonly<Record<DrainStage, string>> = {
+  ordinary: 'pod',
+  critical: 'system-critical pod',
+  own: 'pod of Fettle itself',
+}
+
+function sentenceOf(going: readonly PodFate[], stage: DrainStage | undefined, refused: number): string {
+  if (stage === undefined) return 'all pods have left'
+  const of = (one: DrainStage) => going.filter((pod) => pod.stage === one)
+  const stopping = of(stage).filter(({ fate }) => fate === 'leaving').length
+  const parts = [
+    `still there: ${count(of(stage).length, stage)}`,
+    ...(stopping > 0 ? [`stopping: ${stopping}`] : []),
+    ...(refused > 0 ? [`cannot leave now: ${refused}`] : []),
+    ...stages
+      .slice(stages.indexOf(stage) + 1)
+      .flatMap((later) => (of(later).length > 0 ? [`then ${count(of(later).length, later)}`] : [])),
+  ]
+  return parts.join(', ')
+}
+
+function count(number: number, stage: DrainStage): string {
+  return `${number} ${number === 1 ? stageNames[stage] : stageNames[stage].replace('pod', 'pods')}`
 }

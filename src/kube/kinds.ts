@@ -77,12 +77,10 @@ export interface PodObject extends KubeObject {
 }
 
 export interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>
-  readonly matchExpressions?: readonly {
-    readonly key: string
-    readonly operator: string
-    readonly values?: readonly string[]
-  }[]
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined
+  readonly matchExpressions?:
+    | readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] | undefined }[]
+    | undefined
 }
 
 export interface PodDisruptionBudget extends KubeObject {

@@ -33,6 +33,7 @@ export const daemonSets = inNamespaces('apps', 'v1', 'daemonsets', 'DaemonSet')
 export const jobs = inNamespaces('batch', 'v1', 'jobs', 'Job')
 export const cronJobs = inNamespaces('batch', 'v1', 'cronjobs', 'CronJob')
 export const podDisruptionBudgets = inNamespaces('policy', 'v1', 'poddisruptionbudgets', 'PodDisruptionBudget')
+export const volumeAttachments = clusterWide('storage.k8s.io', 'v1', 'volumeattachments', 'VolumeAttachment')
 export const leases = inNamespaces('coordination.k8s.io', 'v1', 'leases', 'Lease')
 export const events = inNamespaces('events.k8s.io', 'v1', 'events', 'Event')
 export const customResourceDefinitions = clusterWide(
@@ -47,6 +48,18 @@ export const clusterRoleBindings = clusterWide(
   'v1',
   'clusterrolebindings',
   'ClusterRoleBinding',
+)
+export const validatingAdmissionPolicies = clusterWide(
+  'admissionregistration.k8s.io',
+  'v1',
+  'validatingadmissionpolicies',
+  'ValidatingAdmissionPolicy',
+)
+export const validatingAdmissionPolicyBindings = clusterWide(
+  'admissionregistration.k8s.io',
+  'v1',
+  'validatingadmissionpolicybindings',
+  'ValidatingAdmissionPolicyBinding',
 )
 export const roles = inNamespaces('rbac.authorization.k8s.io', 'v1', 'roles', 'Role')
 export const roleBindings = inNamespaces('rbac.authorization.k8s.io', 'v1', 'rolebindings', 'RoleBinding')

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import { CommanderError } from 'commander'
 import { type CliContext, createProgram } from '../cli/index.ts'
 import { DevFault } from '../dev/index.ts'
@@ -22,6 +23,15 @@ const context: CliContext = {
   err: (text) => void process.stderr.write(text),
   progress: process.stderr,
   nowMs: () => Date.now(),
+  ask: async (question) => {
+    if (!process.stdin.isTTY) return undefined
+    const reader = createInterface({ input: process.stdin, output: process.stderr })
+    try {
+      return await reader.question(question, { signal: stop.signal })
+    } finally {
+      reader.close()
+    }
+  },
   signal: stop.signal,
   exitCode: (code) => {
     process.exitCode = code

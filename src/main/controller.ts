@@ -2,8 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
 import type { ControllerSettings } from '../cli/index.ts'
+import { offersEvictionRequest } from '../drain/index.ts'
 import { connect, EventRecorder, fencedClient, loadConfig, runAsLeader, SharedCaches } from '../kube/index.ts'
-import { openViews, runQueue } from '../queue/index.ts'
+import {
+  BlockerBoard,
+  blockerTokens,
+  Heartbeats,
+  openViews,
+  openWindowViews,
+  runQueue,
+  runWindowStatus,
+} from '../queue/index.ts'
 import { metricsText, startHttp } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
 
@@ -24,6 +33,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
       log.warn({ collection: resource.plural, why: messageOf(error) }, 'a watch was interrupted'),
   })
   const views = openViews(caches)
+  const windows = openWindowViews(caches, { client, namespace: settings.namespace, signal })
   let leaderToken: number | undefined
   const http = await startHttp({
     host: settings.httpHost,
@@ -71,7 +81,22 @@ export async function runController(settings: ControllerSettings, signal: AbortS
         })
         const stop = AbortSignal.any([term.signal, signal])
         try {
-          await runQueue({ client: fenced, views, clock: systemClock, random: Math.random, recorder, log }, stop)
+          const doors = { client: fenced, clock: systemClock, random: Math.random, log }
+          const readToken = blockerTokens(fenced, settings.namespace)
+          const queue = runQueue(
+            {
+              ...doors,
+              views,
+              windows,
+              blockers: new BlockerBoard({ ...doors, readToken, signal: stop }),
+              heartbeats: new Heartbeats(systemClock),
+              offersEvictionRequest: await offersEvictionRequest(client, stop),
+              ownNamespace: settings.namespace,
+              recorder,
+            },
+            stop,
+          )
+          await Promise.all([queue, runWindowStatus({ ...doors, views: windows }, stop)])
           await recorder.stop(AbortSignal.timeout(2_000))
         } finally {
           leaderToken = undefined

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { decideLedger, type LedgerWorld } from './decide-ledger.ts'
-import { budget, cordonedNode, earlier, heldSlot, node, noon, request, slot } from './fixture-world.ts'
+import type { MaintenanceBudget, MaintenanceRequestStatus, Waiting } from '../api/index.ts'
+import { type ClaimGates, decideLedger, type LedgerWorld, openGates } from './decide-ledger.ts'
+import { budget, condition, cordonedNode, earlier, heldSlot, node, noon, request, slot } from './fixture-world.ts'
+import { patienceMs } from './order.ts'
 
 const world = (parts: Partial<LedgerWorld>): LedgerWorld => ({
   budget: budget(),
   requests: [],
   nodes: [node('a'), node('b'), node('c')],
+  gates: openGates,
   now: noon,
   ...parts,
 })
@@ -13,13 +16,25 @@ const claimed = (parts: Partial<LedgerWorld>) => decideLedger(world(parts)).clai
 const queued = { phase: 'Queued' } as const
 const granted = (token: number) => ({ phase: 'Granted', slot: heldSlot(token) }) as const
 const finishing = (token: number) => ({ phase: 'Finishing', slot: heldSlot(token) }) as const
+const worked = (token: number): MaintenanceRequestStatus => ({
+  phase: 'Finishing',
+  since: noon,
+  slot: heldSlot(token),
+  conditions: [condition('PermissionGiven')],
+})
+const inMs = (ms: number) => new Date(Date.parse(noon) + ms).toISOString()
+/** What somebody waits for, as it was stored. */
+const waitingFor = (reason: Waiting['for'], since: string) =>
+  ({ phase: 'Queued', waiting: { for: reason, message: 'm', since } }) as const
+const conditionOf = ({ next }: { readonly next: MaintenanceBudget['status'] }, type: string) =>
+  next?.conditions?.find((one) => one.type === type)
 const controlPlane = { labels: { 'node-role.kubernetes.io/control-plane': '' } }
 
 describe('a claim', () => {
   test('goes to the first in line, and the others are told their place and why', () => {
     const requests = [request('r1', 'a'), request('r2', 'b'), request('r3', 'c', { spec: { priority: 1 } })]
     const decision = decideLedger(world({ requests }))
-    expect(decision.claims).toEqual([{ request: 'r3', node: 'c', nodeUID: 'uid-c' }])
+    expect(decision.claims).toEqual([{ request: 'r3', node: 'c', nodeUID: 'uid-c', groups: {} }])
     const why = {
       for: 'Budget',
       message: `1 of 3 nodes may be out: c is out since 2026-03-01 12:00 UTC`,
@@ -29,7 +44,7 @@ describe('a claim', () => {
       ['r1', { position: 1, ...why }],
       ['r2', { position: 2, ...why }],
     ])
-    expect(decision.limits).toEqual([{ name: 'cluster', max: 1, out: 1, withoutSlot: [] }])
+    expect(decision.next.limits).toEqual([{ name: 'cluster', max: 1, out: 1, withoutSlot: [] }])
   })
 
   test('names at most three of those that are out', () => {
@@ -52,12 +67,6 @@ describe('a claim', () => {
       for: 'Order',
       message: 'a is being given back; its turn comes anew',
     })
-  })
-
-  test('is not made while the view is stale, and does not wait for anything else', () => {
-    const decision = decideLedger(world({ requests: [request('r', 'a')], staleView: 'the view of nodes is 90 s old' }))
-    expect(decision.claims).toEqual([])
-    expect(decision.waiting.get('r')).toMatchObject({ for: 'StaleView', message: 'the view of nodes is 90 s old' })
   })
 
   test('is not made with a budget of 0, even for a node that is down already', () => {
@@ -121,7 +130,7 @@ describe('a request whose finalizer is not stored yet', () => {
     const requests = [request('r1', 'a', unsecured), request('r2', 'b')]
     const decision = decideLedger(world({ requests }))
     expect(decision.claims).toEqual([])
-    expect(decision.limits).toEqual([{ name: 'cluster', max: 1, out: 0, withoutSlot: [] }])
+    expect(decision.next.limits).toEqual([{ name: 'cluster', max: 1, out: 0, withoutSlot: [] }])
     expect(claimed({ budget: budget({ max: 2 }), requests })).toEqual(['r2'])
   })
 })
@@ -182,7 +191,8 @@ describe('a release', () => {
       releases: [{ request: 'r1', node: 'gone' }],
       claims: [],
     })
-    expect(decideLedger(world({ requests }))).toMatchObject({ releases: [], claims: [], limits: [{ out: 0 }] })
+    const none = decideLedger(world({ requests }))
+    expect([none.releases, none.claims, none.putBack, none.next.slots]).toEqual([[], [], [], []])
   })
 
   test('does not come for a slot whose request vanished: a person decides', () => {
@@ -190,27 +200,648 @@ describe('a release', () => {
   })
 })
 
-describe('a slot that the ledger has lost', () => {
-  test('is put back with its token and time, even over the limit, and before anything new', () => {
-    const requests = [
-      request('r1', 'a', { status: granted(7) }),
-      request('r2', 'b', { status: { phase: 'Claimed', slot: heldSlot(8) } }),
-      request('r3', 'c'),
-    ]
-    const decision = decideLedger(world({ requests }))
-    expect(decision.claims).toEqual([
-      { request: 'r1', node: 'a', nodeUID: 'uid-a', token: 7, takenAt: earlier },
-      { request: 'r2', node: 'b', nodeUID: 'uid-b', token: 8, takenAt: earlier },
-    ])
-    expect([...decision.waiting.keys()]).toEqual(['r3'])
+describe('a release among those that share a slot', () => {
+  const other = request('other', 'a', { status: granted(3) })
+  const shared = budget({}, slot('a', 3, 'r', 'other'))
+  const release = (one: ReturnType<typeof request>, others = [other], nodes = [cordonedNode('a')]) =>
+    decideLedger(world({ budget: shared, requests: [one, ...others], nodes })).releases.map(({ request: name }) => name)
+
+  test('waits for the proof that the node is well, which nobody could ask for later', () => {
+    expect(release(request('r', 'a', { status: worked(3) }))).toEqual([])
+    const conditions = [condition('PermissionGiven'), condition('Returned')]
+    expect(release(request('r', 'a', { status: { ...worked(3), conditions } }))).toEqual(['r'])
+    const released = { as: 'Released' } as const
+    expect(release(request('r', 'a', { status: { ...worked(3), released } }))).toEqual(['r'])
   })
 
-  test('is not put back for a request on its way home', () => {
-    expect(claimed({ requests: [request('r1', 'a', { spec: { want: 'Return' }, status: finishing(7) })] })).toEqual([])
+  test('waits until the others know of their slot: else nobody would keep the node out', () => {
+    expect(release(request('r', 'a', { status: finishing(3) }), [request('other', 'a', { status: queued })])).toEqual(
+      [],
+    )
+  })
+
+  test('leaves a slot to a request that vanished only when the node is restored', () => {
+    expect(release(request('r', 'a', { status: finishing(3) }), [])).toEqual([])
+    const back = decideLedger(world({ budget: shared, requests: [request('r', 'a', { status: finishing(3) })] }))
+    expect(back.next.slots).toEqual([slot('a', 3, 'other')])
+  })
+
+  test('comes for one that ended in the moment of its claim', () => {
+    const ended = request('r', 'a', { status: { phase: 'Done', outcome: 'Withdrawn' } })
+    expect(release(ended)).toEqual(['r'])
+    const alone = decideLedger(world({ budget: budget({}, slot('a', 3, 'r')), requests: [ended] }))
+    expect(alone.next.slots).toEqual([])
+  })
+
+  test('of all of them comes in one turn', () => {
+    const both = [request('r', 'a', { status: finishing(3) }), request('other', 'a', { status: finishing(3) })]
+    expect(decideLedger(world({ budget: shared, requests: both })).next.slots).toEqual([])
   })
 })
 
-test('a ledger that was never written is an empty one', () => {
+describe('whoever waits is told what for', () => {
+  const gates = (more: Partial<ClaimGates>): Partial<LedgerWorld> => ({ gates: { ...openGates, ...more } })
+  const closed = { isOpen: false, opensAtMs: Date.parse(inMs(60_000)) }
+  const gone = budget({}, slot('b', 1, 'x'))
+  const blocked = { message: 'pod shop/db-0 is here', next: 'kubectl get pods' }
+  const spec = (more: Parameters<typeof request>[2]) => ({ requests: [request('r', 'a', more)] })
+
+  test.for<readonly [string, Partial<LedgerWorld>, Omit<Waiting, 'since' | 'position'>]>([
+    [
+      'a view that is too old',
+      gates({ staleView: 'the view of nodes is 90 s old' }),
+      { for: 'StaleView', message: 'the view of nodes is 90 s old', next: 'fettle status' },
+    ],
+    [
+      'a budget that is being deleted',
+      { budget: { ...budget(), metadata: { name: 'cluster', deletionTimestamp: noon } } },
+      {
+        for: 'Budget',
+        message: 'MaintenanceBudget cluster is being deleted; it comes back with its defaults once no slot is held',
+        next: 'fettle lock',
+      },
+    ],
+    [
+      'a freeze',
+      gates({ freeze: { message: 'MaintenanceFreeze launch stops all claims' } }),
+      { for: 'Freeze', message: 'MaintenanceFreeze launch stops all claims', next: 'fettle thaw' },
+    ],
+    [
+      'a freeze with an end',
+      gates({ freeze: { message: 'frozen', untilMs: Date.parse(inMs(5_000)) } }),
+      { for: 'Freeze', message: 'frozen', next: 'fettle thaw', notBefore: inMs(5_000) },
+    ],
+    [
+      'the lock of another program',
+      gates({ foreignLock: 'node n1 holds the lock of kured' }),
+      { for: 'ForeignLock', message: 'node n1 holds the lock of kured', next: 'kubectl get daemonset -A' },
+    ],
+    [
+      'a file that its node cannot read',
+      spec({ status: { phase: 'Queued', host: { request: 'Unreadable' } } }),
+      { for: 'StaleView', message: 'a cannot read the file that asks for this', next: 'fettle explain r' },
+    ],
+    [
+      'its next try',
+      spec({ status: { phase: 'Queued', requeue: { count: 2, notBefore: inMs(600_000), isPending: false } } }),
+      {
+        for: 'Backoff',
+        message: 'its drain took too long 2 times; it is tried again from 2026-03-01 12:10 UTC',
+        next: 'fettle node retry r',
+        notBefore: inMs(600_000),
+      },
+    ],
+    [
+      'its window',
+      { ...gates({ windowOf: () => closed }), ...spec({ spec: { windows: ['night'] } }) },
+      {
+        for: 'Window',
+        message: 'window night is closed and opens at 2026-03-01 12:01 UTC',
+        next: 'fettle windows night',
+        notBefore: inMs(60_000),
+      },
+    ],
+    [
+      'windows that never open again',
+      { ...gates({ windowOf: () => ({ isOpen: false }) }), ...spec({ spec: { windows: ['x', 'y'] } }) },
+      { for: 'Window', message: 'windows x, y are closed and do not open again', next: 'fettle windows x' },
+    ],
+    [
+      'a window that cannot be read',
+      { ...gates({ windowOf: () => ({ isOpen: false, problem: 'window x does not exist' }) }), ...spec({}) },
+      { for: 'Window', message: 'window x does not exist', next: 'fettle windows' },
+    ],
+    [
+      'a place',
+      { budget: gone },
+      {
+        for: 'Budget',
+        message: '1 of 3 nodes may be out: b is out since 2026-03-01 11:00 UTC',
+        next: 'fettle explain b',
+      },
+    ],
+    [
+      'a node that is down',
+      { nodes: [node('a'), node('b', { isReady: false })] },
+      {
+        for: 'Budget',
+        message: '1 of 2 nodes may be out: b is NotReady, without a slot',
+        next: 'fettle explain b',
+      },
+    ],
+    [
+      'a blocker',
+      gates({ blockerOf: () => blocked }),
+      { for: 'Blocker', message: 'pod shop/db-0 is here', next: 'kubectl get pods' },
+    ],
+    [
+      'the answer of a blocker',
+      gates({ blockerOf: () => 'unasked' }),
+      { for: 'Blocker', message: 'its blockers are being asked', next: 'fettle queue' },
+    ],
+    [
+      'a slot without a request',
+      { budget: budget({}, slot('a', 1)) },
+      { for: 'Order', message: 'a has a slot without a request', next: 'fettle lock release a' },
+    ],
+  ])('%s', ([, parts, waiting]) => {
+    const decision = decideLedger(world({ requests: [request('r', 'a')], ...parts }))
+    expect(decision.claims).toEqual([])
+    expect(decision.waiting.get('r')).toEqual({ position: 1, ...waiting })
+    expect(decision.wakeAtMs).toBe(waiting.notBefore === undefined ? undefined : Date.parse(waiting.notBefore))
+  })
+
+  test('of several reasons the one that a person has to know first', () => {
+    const all = { staleView: 'old', freeze: { message: 'frozen' }, foreignLock: 'kured', windowOf: () => closed }
+    const told = (more: Partial<ClaimGates>) =>
+      decideLedger(
+        world({ budget: gone, requests: [request('r', 'a')], gates: { ...openGates, ...more } }),
+      ).waiting.get('r')?.for
+    expect(told(all)).toBe('StaleView')
+    const { staleView: _, ...warm } = all
+    expect(told(warm)).toBe('Freeze')
+    const { freeze: __, ...thawed } = warm
+    expect(told(thawed)).toBe('ForeignLock')
+    expect(told({ windowOf: () => closed })).toBe('Window')
+    expect(told({ blockerOf: () => blocked })).toBe('Budget')
+  })
+
+  test('only whose turn it would be is asked about; the others are not', () => {
+    const asked: string[] = []
+    const blockerOf: ClaimGates['blockerOf'] = (_, { metadata }) => {
+      asked.push(metadata.name ?? '')
+      return 'unasked'
+    }
+    const requests = [request('r1', 'a'), request('r2', 'b'), request('r3', 'c', { spec: { windows: ['night'] } })]
+    const windowOf = (names: readonly string[]) => ({ isOpen: names.length === 0 })
+    const decision = decideLedger(world({ budget: gone, requests, gates: { ...openGates, blockerOf, windowOf } }))
+    expect(decision.unasked.map(({ metadata }) => metadata.name)).toEqual([])
+    const free = decideLedger(
+      world({ budget: budget({ max: 2 }), requests, gates: { ...openGates, blockerOf, windowOf } }),
+    )
+    expect(free.unasked.map(({ metadata }) => metadata.name)).toEqual(['r1', 'r2'])
+    expect(asked).toEqual(['r1', 'r2'])
+  })
+
+  test('who is being asked about keeps its place, and nobody of the same node goes without being asked', () => {
+    const blockerOf = () => 'unasked' as const
+    const requests = [request('r1', 'a'), request('r2', 'a'), request('r3', 'b')]
+    const decision = decideLedger(world({ requests, gates: { ...openGates, blockerOf } }))
+    expect(decision.claims).toEqual([])
+    expect(decision.unasked.map(({ metadata }) => metadata.name)).toEqual(['r1', 'r2'])
+    expect(decision.waiting.get('r3')?.for).toBe('Budget')
+    expect(decision.next.slots).toEqual([])
+  })
+
+  test('who is blocked takes no place: the next one goes', () => {
+    const blockerOf: ClaimGates['blockerOf'] = ({ metadata }) => (metadata.name === 'a' ? blocked : undefined)
+    const requests = [request('r1', 'a'), request('r2', 'b')]
+    expect(claimed({ requests, gates: { ...openGates, blockerOf } })).toEqual(['r2'])
+  })
+
+  test('a window may be passed by with a reason, a freeze may not', () => {
+    const requests = [request('r', 'a', { spec: { windows: ['night'], bypassWindow: 'it burns' } })]
+    expect(claimed({ requests, ...gates({ windowOf: () => closed }) })).toEqual(['r'])
+    expect(claimed({ requests, ...gates({ freeze: { message: 'frozen' } }) })).toEqual([])
+  })
+
+  test("without windows of its own the budget's hold", () => {
+    const windowOf = (names: readonly string[]) => ({ isOpen: names[0] !== 'night' })
+    const nightly = budget({ defaults: { windows: ['night'] } })
+    expect(claimed({ budget: nightly, requests: [request('r', 'a')], ...gates({ windowOf }) })).toEqual([])
+    const own = [request('r', 'a', { spec: { windows: ['day'] } })]
+    expect(claimed({ budget: nightly, requests: own, ...gates({ windowOf }) })).toEqual(['r'])
+  })
+
+  test('a wait that is over does not stop it', () => {
+    const requeue = { count: 1, notBefore: noon, isPending: false }
+    expect(claimed({ requests: [request('r', 'a', { status: { phase: 'Queued', requeue } })] })).toEqual(['r'])
+  })
+})
+
+describe('joining the slot of its node', () => {
+  const first = request('first', 'a', { status: granted(3) })
+  const second = request('second', 'a', { spec: { windows: ['night'] }, status: queued })
+  const joining = (gates: Partial<ClaimGates>, more: Partial<LedgerWorld> = {}) =>
+    decideLedger(
+      world({
+        budget: budget({}, slot('a', 3, 'first')),
+        nodes: [cordonedNode('a', { token: 3 })],
+        requests: [first, second],
+        gates: { ...openGates, ...gates },
+        ...more,
+      }),
+    )
+
+  test('needs its own window', () => {
+    expect(joining({}).next.slots).toEqual([slot('a', 3, 'first', 'second')])
+    expect(joining({ windowOf: () => ({ isOpen: false }) }).waiting.get('second')?.for).toBe('Window')
+  })
+
+  test('is stopped by a freeze and by a stale view', () => {
+    expect(joining({ freeze: { message: 'frozen' } }).claims).toEqual([])
+    expect(joining({ staleView: 'old' }).claims).toEqual([])
+  })
+
+  test('asks no blocker: the node is out already', () => {
+    const blockerOf = () => {
+      throw new Error('nobody asked')
+    }
+    expect(joining({ blockerOf }).claims).toHaveLength(1)
+  })
+
+  test('takes no place, even if none is left in any limit', () => {
+    const limits = [{ name: 'all', max: 0 }]
+    const tight = budget({ max: 0, limits }, slot('a', 3, 'first'), slot('b', 4, 'x'))
+    expect(joining({}, { budget: tight }).next.slots[0]?.requests).toEqual(['first', 'second'])
+  })
+
+  test('ends when as many share it as the ledger can store', () => {
+    const names = Array.from({ length: 64 }, (_, index) => (index === 0 ? 'first' : `x${index}`))
+    const { claims, waiting } = joining({}, { budget: budget({}, slot('a', 3, ...names)) })
+    expect(claims).toEqual([])
+    expect(waiting.get('second')).toMatchObject({ for: 'Order', message: 'a is shared by 64 requests already' })
+  })
+})
+
+test('more slots than the ledger can store are not claimed, or nothing could be written any more', () => {
+  const names = Array.from({ length: 501 }, (_, index) => `n${index}`)
+  const decision = decideLedger(
+    world({
+      budget: budget({ max: 1000 }),
+      nodes: names.map((name) => node(name)),
+      requests: names.map((name) => request(name, name)),
+    }),
+  )
+  expect(decision.next.slots).toHaveLength(500)
+  expect([...decision.waiting.values()]).toEqual([
+    { position: 1, for: 'Budget', message: 'the ledger is full: 500 nodes are out', next: 'fettle lock' },
+  ])
+})
+
+describe('limits', () => {
+  const zone = 'topology.kubernetes.io/zone'
+  const zoned = (name: string, value: string) => node(name, { labels: { [zone]: value } })
+  const limits = [{ name: 'zones', groupBy: zone, max: 1 }]
+  const nodes = [zoned('a', 'x'), zoned('b', 'x'), zoned('c', 'y'), node('d')]
+  const requests = ['a', 'b', 'c', 'd'].map((name) => request(`r-${name}`, name))
+
+  test('by group let one of each go, and say which one is full', () => {
+    const decision = decideLedger(world({ budget: budget({ max: 9, limits }), nodes, requests }))
+    expect(decision.claims.map(({ node: name, groups }) => [name, groups])).toEqual([
+      ['a', { zones: 'x' }],
+      ['c', { zones: 'y' }],
+      ['d', { zones: '' }],
+    ])
+    expect(decision.waiting.get('r-b')?.message).toBe(
+      '1 of 2 nodes of zones x may be out: a is out since 2026-03-01 12:00 UTC',
+    )
+    expect(decision.next.limits?.map(({ name, out }) => `${name}=${out}`)).toEqual([
+      'cluster=3',
+      'zones/=1',
+      'zones/x=1',
+      'zones/y=1',
+    ])
+  })
+
+  test('name the group of those that have no label', () => {
+    const two = [node('d'), node('e')]
+    const held = budget({ max: 9, limits }, slot('d', 1, 'x'))
+    const { waiting } = decideLedger(world({ budget: held, nodes: two, requests: [request('r', 'e')] }))
+    expect(waiting.get('r')?.message).toContain('1 of 2 nodes of zones (no label) may be out: d is out')
+  })
+
+  test('of 0 stop the nodes that they are about, and no other', () => {
+    const none = [{ name: 'x', nodeSelector: { matchLabels: { [zone]: 'x' } }, max: 0 }]
+    const decision = decideLedger(world({ budget: budget({ max: 9, limits: none }), nodes, requests }))
+    expect(decision.claims.map(({ node: name }) => name)).toEqual(['c', 'd'])
+    expect(decision.waiting.get('r-a')).toMatchObject({
+      for: 'Budget',
+      message: 'limit x is 0: none of its nodes may leave service',
+      next: 'kubectl edit maintenancebudget cluster',
+    })
+  })
+
+  test('in percent say the number that it comes to', () => {
+    const share = [{ name: 'x', nodeSelector: { matchLabels: { [zone]: 'x' } }, max: '50%' }]
+    const { waiting } = decideLedger(world({ budget: budget({ max: 9, limits: share }), nodes, requests }))
+    expect(waiting.get('r-b')?.message).toContain('1 of 2 nodes of x may be out')
+  })
+
+  test('do not count nodes that are parked, and those go whatever is out', () => {
+    const parked = node('p', { isReady: false, labels: { parked: 'true' } })
+    const ignoreNodes = { matchLabels: { parked: 'true' } }
+    const two = [request('r-p', 'p'), request('r-a', 'a'), request('r-b', 'b')]
+    const parts = { budget: budget({ ignoreNodes }), nodes: [parked, ...nodes], requests: two }
+    expect(claimed(parts)).toEqual(['r-a', 'r-p'])
+  })
+})
+
+describe('a node that rests after its return', () => {
+  const resting = (until: string) => ({ ...slot('a', 3), soakUntil: until })
+  const soaked = (more: Partial<MaintenanceBudget['spec']> = {}) => ({
+    timing: { soak: '10m', lead: '0s', heartbeatTimeout: '60s', minReadySeconds: 30 },
+    ...more,
+  })
+
+  test('keeps its place until the time is over, and then ends by itself', () => {
+    const early = decideLedger(world({ budget: budget({}, resting(inMs(1))), requests: [request('r', 'b')] }))
+    expect([early.claims, early.ended]).toEqual([[], []])
+    expect(early.wakeAtMs).toBe(Date.parse(inMs(1)))
+    const late = decideLedger(world({ budget: budget({}, resting(noon)), requests: [request('r', 'b')] }))
+    expect(late.ended.map(({ node: name }) => name)).toEqual(['a'])
+    expect(late.next.slots.map(({ node: name, token }) => [name, token])).toEqual([['b', 4]])
+  })
+
+  test('rests only when somebody has worked', () => {
+    const end = (status: Parameters<typeof request>[2]) =>
+      decideLedger(world({ budget: budget(soaked(), slot('a', 3, 'r')), requests: [request('r', 'a', status)] })).next
+        .slots
+    expect(end({ status: worked(3) })).toEqual([{ ...slot('a', 3), soakUntil: inMs(600_000) }])
+    expect(end({ status: finishing(3) })).toEqual([])
+  })
+
+  test('rests also when the one who worked left before the last one', () => {
+    const done = request('done', 'a', { status: { ...worked(3), phase: 'Done' } })
+    const last = request('last', 'a', { status: finishing(3) })
+    const { next } = decideLedger(world({ budget: budget(soaked(), slot('a', 3, 'last')), requests: [done, last] }))
+    expect(next.slots).toEqual([{ ...slot('a', 3), soakUntil: inMs(600_000) }])
+    const longAgo = { ...done, status: { ...done.status, phase: 'Done' as const, since: '2026-01-01T00:00:00Z' } }
+    const other = decideLedger(world({ budget: budget(soaked(), slot('a', 3, 'last')), requests: [longAgo, last] }))
+    expect(other.next.slots).toEqual([])
+  })
+
+  test('needs no rest when it is gone', () => {
+    const decision = decideLedger(
+      world({
+        budget: budget(soaked(), slot('a', 3, 'r')),
+        requests: [request('r', 'a', { status: worked(3) })],
+        nodes: [],
+      }),
+    )
+    expect(decision.next.slots).toEqual([])
+    expect(decideLedger(world({ budget: budget({}, resting(inMs(1))), nodes: [] })).next.slots).toEqual([])
+  })
+
+  test('may go out again under a new token, and costs no second place', () => {
+    const decision = decideLedger(world({ budget: budget({}, resting(inMs(60_000))), requests: [request('r', 'a')] }))
+    expect(decision.next).toMatchObject({ nextToken: 5, slots: [{ node: 'a', token: 4, requests: ['r'] }] })
+    expect(decision.next.slots).toHaveLength(1)
+    expect(decision.next.slots[0]).not.toHaveProperty('soakUntil')
+  })
+
+  test('asks its blockers again, because it is in service', () => {
+    const blockerOf = () => ({ message: 'no', next: 'x' })
+    const decision = decideLedger(
+      world({
+        budget: budget({}, resting(inMs(1))),
+        requests: [request('r', 'a')],
+        gates: { ...openGates, blockerOf },
+      }),
+    )
+    expect(decision.waiting.get('r')?.for).toBe('Blocker')
+  })
+})
+
+describe('who has been passed for too long', () => {
+  const zone = 'topology.kubernetes.io/zone'
+  const zoned = (name: string, value: string, more: Parameters<typeof node>[1] = {}) =>
+    node(name, { ...more, labels: { [zone]: value } })
+  const limits = [{ name: 'zones', groupBy: zone, max: 1 }]
+  const nodes = [zoned('a', 'x'), zoned('b', 'x'), zoned('c', 'y')]
+  const hourAgo = inMs(-patienceMs)
+  const starving = request('patient', 'a', { spec: { priority: -5 }, status: waitingFor('Budget', hourAgo) })
+
+  test('goes first when a place is free, before every priority', () => {
+    const urgent = request('urgent', 'b', { spec: { priority: 1000 } })
+    expect(claimed({ nodes, requests: [urgent, starving] })).toEqual(['patient'])
+    const patient = request('patient', 'a', {
+      spec: { priority: -5 },
+      status: waitingFor('Budget', inMs(1 - patienceMs)),
+    })
+    expect(claimed({ nodes, requests: [urgent, patient] })).toEqual(['urgent'])
+  })
+
+  test('is passed by who does not need the same', () => {
+    const full = budget({ max: 9, limits }, slot('b', 1, 'x'))
+    const decision = decideLedger(world({ budget: full, nodes, requests: [starving, request('r', 'c')] }))
+    expect(decision.claims.map(({ request: name }) => name)).toEqual(['r'])
+    expect(decision.waiting.get('patient')?.for).toBe('Budget')
+  })
+
+  test('is not passed by who needs the same, and they are told', () => {
+    const full = budget({ max: 9, limits }, slot('b', 1, 'x'))
+    const urgent = request('urgent', 'd', { spec: { priority: 9 } })
+    const { claims, waiting } = decideLedger(
+      world({ budget: full, nodes: [...nodes, zoned('d', 'x')], requests: [starving, urgent] }),
+    )
+    expect(claims).toEqual([])
+    expect(waiting.get('urgent')).toEqual({
+      position: 2,
+      for: 'Order',
+      message: 'patient has waited for a place in zones x longer than 1h and goes first',
+      next: 'fettle explain patient',
+    })
+  })
+
+  test('does not stop a node that is out already: its return is what everybody waits for', () => {
+    const down = [zoned('a', 'x'), zoned('b', 'x', { isReady: false })]
+    const repair = request('repair', 'b')
+    expect(claimed({ nodes: down, requests: [starving, repair] })).toEqual(['repair'])
+  })
+
+  test('is looked at in the moment when the hour is over', () => {
+    const waiting = request('w', 'a', { status: waitingFor('Budget', inMs(-60_000)) })
+    const { wakeAtMs } = decideLedger(world({ budget: budget({}, slot('b', 1, 'x')), nodes, requests: [waiting] }))
+    expect(wakeAtMs).toBe(Date.parse(inMs(patienceMs - 60_000)))
+    const past = decideLedger(world({ budget: budget({}, slot('b', 1, 'x')), nodes, requests: [starving] }))
+    expect(past.wakeAtMs).toBeUndefined()
+  })
+})
+
+test('among equals the node goes first whose zone misses the fewest', () => {
+  const zone = (value: string) => ({ labels: { 'topology.kubernetes.io/zone': value } })
+  const nodes = [node('a', zone('x')), node('b', zone('x')), node('c', zone('y'))]
+  const requests = [request('r-b', 'b'), request('r-c', 'c')]
+  expect(claimed({ budget: budget({ max: 2 }, slot('a', 1, 'x')), nodes, requests })).toEqual(['r-c'])
+  expect(claimed({ nodes, requests })).toEqual(['r-b'])
+})
+
+describe('a ledger that is new', () => {
   const { status: _, ...fresh } = budget()
-  expect(claimed({ budget: fresh, requests: [request('r', 'a')] })).toEqual(['r'])
+
+  test('claims nothing in its first turn, and then goes on', () => {
+    const first = decideLedger(world({ budget: fresh, requests: [request('r', 'a')] }))
+    expect(first.claims).toEqual([])
+    expect(first.waiting.get('r')).toMatchObject({
+      for: 'StaleView',
+      message: 'the ledger is new: slots are put back first',
+    })
+    expect(conditionOf(first, 'LedgerReady')?.status).toBe('True')
+    expect(claimed({ budget: { ...fresh, status: first.next }, requests: [request('r', 'a')] })).toEqual(['r'])
+  })
+
+  test('is rebuilt from requests and cordons, with a next token above everything that is found', () => {
+    const requests = [
+      request('r1', 'a', { status: granted(7) }),
+      request('r2', 'a', { status: { phase: 'Claimed', slot: heldSlot(7) } }),
+      request('home', 'c', { status: finishing(20) }),
+    ]
+    const nodes = [cordonedNode('a', { token: 7 }), cordonedNode('b', { token: 9 }), node('c')]
+    const { putBack, next } = decideLedger(world({ budget: fresh, requests, nodes }))
+    expect(putBack).toEqual([slot('a', 7, 'r1', 'r2'), slot('b', 9)])
+    expect(next.slots).toEqual(putBack)
+    expect(next.nextToken).toBe(21)
+  })
+
+  test('gives no token again that a hand set back', () => {
+    const held = budget({ max: 9 }, slot('a', 7, 'r1'))
+    const status = { ...held.status, slots: held.status?.slots ?? [], nextToken: 2 }
+    const { next } = decideLedger(
+      world({
+        budget: { ...held, status },
+        requests: [request('r1', 'a', { status: granted(7) }), request('r2', 'b')],
+      }),
+    )
+    expect(next.slots.map(({ token }) => token)).toEqual([7, 8])
+  })
+})
+
+describe('a slot that the ledger has lost', () => {
+  const requests = [
+    request('r1', 'a', { status: granted(7) }),
+    request('r2', 'b', { status: { phase: 'Claimed', slot: heldSlot(8) } }),
+    request('r3', 'c'),
+  ]
+
+  test('is put back with its token and time, even over the limit, and before anything new', () => {
+    const decision = decideLedger(world({ requests }))
+    expect(decision.putBack).toEqual([slot('a', 7, 'r1'), slot('b', 8, 'r2')])
+    expect(decision.claims).toEqual([])
+    expect([...decision.waiting.keys()]).toEqual(['r3'])
+  })
+
+  test('over the limit breaks the exclusivity, and nobody is let out until a person has decided', () => {
+    const broken = decideLedger(world({ requests, nodes: [node('a'), node('b'), node('c')] }))
+    expect(conditionOf(broken, 'ExclusivityBroken')).toMatchObject({ status: 'True', reason: 'OverLimit' })
+    expect(broken.waiting.get('r3')).toMatchObject({ for: 'Budget', next: 'fettle lock' })
+    const still = decideLedger(world({ budget: { ...budget(), status: broken.next }, requests }))
+    expect(conditionOf(still, 'ExclusivityBroken')?.status).toBe('True')
+    // One of the two is taken back.
+    const back = [request('r1', 'a', { status: finishing(7) }), ...requests.slice(1)]
+    const healed = decideLedger(world({ budget: { ...budget(), status: broken.next }, requests: back }))
+    expect(conditionOf(healed, 'ExclusivityBroken')).toMatchObject({ status: 'False', lastTransitionTime: noon })
+    expect(healed.claims).toEqual([])
+    expect(healed.waiting.get('r3')?.message).toContain('1 of 3 nodes may be out: b is out')
+  })
+
+  test('within the limits breaks nothing, and others may go in the same turn', () => {
+    const decision = decideLedger(world({ budget: budget({ max: 3 }), requests }))
+    expect(conditionOf(decision, 'ExclusivityBroken')?.status).toBe('False')
+    expect(decision.next.slots.map(({ token }) => token)).toEqual([7, 8, 9])
+  })
+
+  test('over the limit of a group breaks it as well', () => {
+    const labels = { labels: { pool: 'gpu' } }
+    const limits = [{ name: 'gpu', groupBy: 'pool', max: 1 }]
+    const nodes = [node('a', labels), node('b', labels), node('c')]
+    expect(
+      conditionOf(decideLedger(world({ budget: budget({ max: 9, limits }), requests, nodes })), 'ExclusivityBroken')
+        ?.status,
+    ).toBe('True')
+  })
+
+  test('does not break anything when a person has made the budget smaller meanwhile', () => {
+    const held = budget({ max: 1 }, slot('a', 7, 'r1'), slot('b', 8, 'r2'))
+    expect(conditionOf(decideLedger(world({ budget: held, requests })), 'ExclusivityBroken')?.status).toBe('False')
+  })
+
+  test('is not put back for a request on its way home', () => {
+    const { putBack } = decideLedger(world({ requests: [request('r1', 'a', { status: finishing(7) })] }))
+    expect(putBack).toEqual([])
+  })
+
+  test('gets its higher number again from the request when an older ledger was restored', () => {
+    const { next } = decideLedger(world({ budget: budget({}, slot('a', 3, 'r1')), requests: requests.slice(0, 1) }))
+    expect(next).toMatchObject({ nextToken: 8, slots: [{ token: 7, requests: ['r1'] }] })
+  })
+})
+
+describe('a person who frees a slot', () => {
+  const ordered = (...slots: ReturnType<typeof slot>[]) => {
+    const held = budget({}, ...slots)
+    return { ...held, metadata: { ...held.metadata, annotations: { 'fettle.dev/release-slot': 'uid-a' } } }
+  }
+
+  test('has the node put back first, and then the slot ends', () => {
+    const first = decideLedger(
+      world({ budget: ordered(slot('a', 3, 'vanished')), nodes: [cordonedNode('a', { token: 3 })] }),
+    )
+    expect([first.toRestore, first.ended, first.next.slots]).toMatchObject([[{ node: 'a' }], [], [{ node: 'a' }]])
+    const second = decideLedger(world({ budget: ordered(slot('a', 3, 'vanished')) }))
+    expect([second.toRestore, second.ended, second.next.slots]).toMatchObject([[], [{ node: 'a' }], []])
+  })
+
+  test('frees no slot of a request that exists, and no other slot', () => {
+    const alive = decideLedger(
+      world({ budget: ordered(slot('a', 3, 'r')), requests: [request('r', 'a', { status: granted(3) })] }),
+    )
+    expect([alive.toRestore, alive.ended]).toEqual([[], []])
+    const other = decideLedger(world({ budget: ordered(slot('b', 3, 'vanished')) }))
+    expect([other.toRestore, other.ended, other.next.slots.length]).toEqual([[], [], 1])
+  })
+
+  test('frees a slot without any request, as one that was found by its cordon', () => {
+    expect(decideLedger(world({ budget: ordered(slot('a', 3)) })).next.slots).toEqual([])
+    expect(decideLedger(world({ budget: budget({}, slot('a', 3)) })).next.slots).toEqual([slot('a', 3)])
+  })
+})
+
+describe('tokens that nodes have obeyed', () => {
+  const claimedBy = (highest: number) =>
+    request('r', 'a', { status: { phase: 'Claimed', slot: heldSlot(3), host: { tokens: { highest } } } })
+
+  test('are overtaken by a new number for the same slot', () => {
+    const { putBack, next } = decideLedger(world({ budget: budget({}, slot('a', 3, 'r')), requests: [claimedBy(90)] }))
+    expect(putBack).toEqual([slot('a', 91, 'r')])
+    expect(next).toMatchObject({ nextToken: 92, slots: [{ token: 91 }] })
+    expect(conditionOf({ next }, 'ExclusivityBroken')?.status).toBe('False')
+  })
+
+  test('are not believed from a node that lies', () => {
+    const { next } = decideLedger(world({ budget: budget({}, slot('a', 3, 'r')), requests: [claimedBy(9_000_000)] }))
+    expect(next).toMatchObject({ nextToken: 4, slots: [{ token: 3 }] })
+  })
+})
+
+describe('what the ledger says of itself', () => {
+  test('is frozen while a freeze is in force, and its time moves only with the fact', () => {
+    const frozen = { ...openGates, freeze: { message: 'MaintenanceFreeze launch' } }
+    const first = decideLedger(world({ gates: frozen }))
+    expect(conditionOf(first, 'Frozen')).toMatchObject({
+      status: 'True',
+      message: 'MaintenanceFreeze launch',
+      lastTransitionTime: noon,
+    })
+    const later = world({ budget: { ...budget(), status: first.next }, gates: frozen, now: inMs(5_000) })
+    expect(decideLedger(later).next).toEqual(first.next)
+    expect(conditionOf(decideLedger({ ...later, gates: openGates }), 'Frozen')).toMatchObject({
+      status: 'False',
+      lastTransitionTime: inMs(5_000),
+    })
+  })
+
+  test('does not change while nothing happens, so that nothing is written', () => {
+    const requests = [request('r1', 'a', { status: granted(3) }), request('r2', 'b')]
+    const first = decideLedger(world({ budget: budget({}, slot('a', 3, 'r1')), requests }))
+    const again = decideLedger(world({ budget: { ...budget(), status: first.next }, requests, now: inMs(60_000) }))
+    expect(again.next).toEqual(first.next)
+  })
+
+  test('keeps the admissions that others wrote', () => {
+    const admissions = [{ node: 'a', nodeUID: 'uid-a', profile: 'flatcar', at: earlier }]
+    const held = budget()
+    const status = { nextToken: 1, slots: [], ...held.status, admissions }
+    expect(decideLedger(world({ budget: { ...held, status } })).next.admissions).toEqual(admissions)
+  })
 })

@@ -1,145 +1,207 @@
-import type { MaintenanceRequest, MaintenanceRequestStatus, Slot, Waiting } from '../api/index.ts'
-import { cordonPatch, type DrainPlan, isCordonedBy, type NodePatch, planDrain, restorePatch } from '../drain/index.ts'
-import type { NodeObject, PodDisruptionBudget, PodObject } from '../kube/index.ts'
+import { type MaintenanceRequest, type MaintenanceRequestStatus, type Slot, verbAnnotations } from '../api/index.ts'
+import {
+  clearLifecycleConditions,
+  cordonClaim,
+  cordonPatch,
+  type DrainPlan,
+  isCordonedBy,
+  lifecycleConditions,
+  planDrain,
+  restorePatch,
+} from '../drain/index.ts'
+import type { NodeObject } from '../kube/index.ts'
+import { durationText } from '../time/index.ts'
+import { decideVerb } from './decide-verb.ts'
+import { granted, heartbeat, hostStep, isReturned, overdue, rebooting, settle, unsettle } from './decide-work.ts'
+import { ailmentOf, isProven, isReadySince, isTakenBack, needsProof } from './health.ts'
+import { isReady } from './limits.ts'
 import { cordonOwner, finalizer } from './names.ts'
-import { isOpen, olderTwin, wantsOut } from './order.ts'
+import { isOpen, olderTwin } from './order.ts'
 import { enterPhase, hasCondition, withCondition } from './request-status.ts'
-
-export interface RequestWorld {
-  readonly request: MaintenanceRequest
-  /** All requests, to find its twins and those that share its slot. */
-  readonly requests: readonly MaintenanceRequest[]
-  readonly ledgerUID: string
-  /** The slot that lists this request. */
-  readonly slot: Slot | undefined
-  /** Undefined when no node has the name and UID. */
-  readonly node: NodeObject | undefined
-  readonly podsOnNode: readonly PodObject[]
-  readonly budgets: readonly PodDisruptionBudget[]
-  /** What the ledger's decision said of it. */
-  readonly waiting: Omit<Waiting, 'since'> | undefined
-  readonly now: string
-}
-
-/** The one next thing to do for a request. After it the world is looked at again. */
-export type RequestStep =
-  | { readonly do: 'nothing'; readonly why: string }
-  | { readonly do: 'addFinalizer' | 'removeFinalizer' }
-  | { readonly do: 'writeStatus'; readonly status: MaintenanceRequestStatus }
-  | { readonly do: 'patchNode'; readonly patch: NodePatch; readonly why: string }
-  | { readonly do: 'drain'; readonly plan: DrainPlan; readonly status: MaintenanceRequestStatus }
+import {
+  finish,
+  giveBack,
+  hold,
+  leftMs,
+  nothing,
+  type RequestStep,
+  type RequestWorld,
+  sharers,
+  write,
+} from './request-steps.ts'
 
 /** Pure and level-triggered: it looks at what is stored, never at how it came about. */
 export function decideRequest(world: RequestWorld): RequestStep {
-  const { request, slot, node, now } = world
+  const { request, slot, node } = world
   const isDeleted = request.metadata.deletionTimestamp !== undefined
   const hasFinalizer = request.metadata.finalizers?.includes(finalizer) ?? false
-  if (!isOpen(request))
-    return isDeleted && hasFinalizer ? { do: 'removeFinalizer' } : { do: 'nothing', why: 'it is done' }
+  if (!isOpen(request)) {
+    const wayHome = slot && node && goHomeAgain(world, node)
+    if (wayHome) return wayHome
+    if (isDeleted && hasFinalizer) return { do: 'removeFinalizer' }
+    return request.metadata.annotations?.[verbAnnotations.verb] === undefined
+      ? nothing('it is done')
+      : { do: 'removeVerb' }
+  }
   if (!hasFinalizer && !isDeleted) return { do: 'addFinalizer' }
   if (!node) {
-    if (slot) return { do: 'nothing', why: 'the node is gone; the ledger frees its slot' }
+    if (slot) return nothing('the node is gone; the ledger frees its slot')
     return finish(world, 'NodeGone', `node ${request.spec.nodeName} with UID ${request.spec.nodeUID} does not exist`)
   }
-  switch (request.status?.phase) {
-    case undefined:
-    case 'Queued':
-      return queued(world)
+  if (!request.status?.history) return accept(world)
+  return decideVerb(world) ?? copySlot(world) ?? inPhase(world, request.status, node)
+}
+
+/** It says that it is over, but the ledger lists it and its node is out: somebody wrote into one of them by hand. */
+function goHomeAgain(world: RequestWorld, node: NodeObject): RequestStep | undefined {
+  const { request, now } = world
+  const isLast = sharers(world).every(({ status }) => status?.phase === 'Finishing' || status?.phase === 'Done')
+  if (!isLast || !isCordonedBy(node, cordonOwner)) return undefined
+  const note = { reason: 'StillListed', message: 'it was said to be over, but its node was not given back' }
+  const { outcome: _, ...status } = enterPhase(request, 'Finishing', note, now)
+  return write(status)
+}
+
+/** An agent may have reported before anybody had accepted the request: its report stays. */
+function accept({ request, now }: RequestWorld): RequestStep {
+  const { kind, key } = request.spec.source
+  const message = `asked by ${kind} ${key}: ${request.spec.reason}`
+  const status = enterPhase(request, request.status?.phase ?? 'Queued', { reason: 'Accepted', message }, now)
+  return write(withCondition(status, { type: 'Accepted', status: 'True', reason: 'Accepted', message }, now))
+}
+
+/** The ledger gave the slot another number: it was restored, or the node had obeyed a higher one. */
+function copySlot({ request, slot, ledgerUID }: RequestWorld): RequestStep | undefined {
+  const mine = request.status?.slot
+  if (!slot || !mine || !request.status) return undefined
+  if (mine.token === slot.token && mine.ledgerUID === ledgerUID) return undefined
+  // A number that the ledger has not caught up with yet is the ledger's to take over; on the way home none is needed.
+  if (mine.token > slot.token)
+    return request.status.phase === 'Finishing' ? undefined : nothing('the ledger takes over its token first')
+  return write({ ...request.status, slot: { token: slot.token, ledgerUID, takenAt: slot.takenAt } })
+}
+
+function inPhase(world: RequestWorld, status: MaintenanceRequestStatus, node: NodeObject): RequestStep {
+  const { request, slot } = world
+  if (status.phase === 'Queued') return queued(world)
+  if (status.phase === 'Finishing') return finishing(world, node)
+  const back = isReturned(request)
+  // A host that was told to reboot may still go down: it is not given back before it is seen in another boot.
+  if (back && status.held?.from !== 'Finishing' && status.phase !== 'Rebooting') return giveBack(world, back)
+  // A slot and its number are stored together with the phase that needs them: without them somebody wrote that phase.
+  if (!status.slot) return backInLine(world)
+  if (!slot) return nothing('the ledger does not list it; the slot is put back first')
+  switch (status.phase) {
     case 'Claimed':
-      return claimed(world, node)
+      return claimed(world, node, slot)
     case 'Granted':
-      return granted(world, node)
-    case 'Finishing':
-      return finishing(world, node)
+      return keepOut(world, node, slot) ?? granted(world, node, slot)
     case 'Rebooting':
+      return keepOut(world, node, slot) ?? rebooting(world, node, slot)
     case 'Held':
-    case 'Done':
-      return { do: 'nothing', why: `it is ${request.status?.phase}, since ${request.status?.since ?? now}` }
+    case 'Done': {
+      // Who stopped before the cordon does not take the node out now.
+      const isOut = status.held?.from !== 'Claimed' || isCordonedBy(node, cordonOwner)
+      const step = isOut ? keepOut(world, node, slot) : undefined
+      return step ?? nothing(`it waits for a person: ${status.held?.message ?? ''}`)
+    }
   }
+}
+
+function backInLine({ request, now }: RequestWorld): RequestStep {
+  const note = { reason: 'NoSlot', message: 'it never got a slot: its turn is still to come' }
+  return write(enterPhase(request, 'Queued', note, now))
 }
 
 function queued(world: RequestWorld): RequestStep {
   const { request, slot, ledgerUID, now } = world
   if (slot) {
-    const status = enterPhase(request, 'Claimed', { reason: 'SlotTaken', message: `slot ${slot.token} is taken` }, now)
+    const note = { reason: 'SlotTaken', message: `slot ${slot.token} is taken` }
+    const { drain: _, ...status } = enterPhase(request, 'Claimed', note, now)
     const held = { type: 'SlotHeld', status: 'True', reason: 'SlotTaken', message: `token ${slot.token}` } as const
     return write({ ...withCondition(status, held, now), slot: { token: slot.token, ledgerUID, takenAt: slot.takenAt } })
   }
-  if (!wantsOut(request)) return finish(world, 'Withdrawn', 'it was taken back before its turn')
+  if (isReturned(request)) return finish(world, 'Withdrawn', 'it was taken back before its turn')
   const twin = olderTwin(request, world.requests)
   if (twin) return finish(world, 'Duplicate', `${twin.metadata.name} asks for the same already`)
-  if (!request.status) {
-    const { kind, key } = request.spec.source
-    return write(
-      enterPhase(
-        request,
-        'Queued',
-        { reason: 'Accepted', message: `asked by ${kind} ${key}: ${request.spec.reason}` },
-        now,
-      ),
-    )
-  }
   return waitInLine(world)
 }
 
 function waitInLine({ request, waiting, now }: RequestWorld): RequestStep {
   const old = request.status?.waiting
-  if (!waiting || !request.status) return { do: 'nothing', why: 'the ledger has not looked at it yet' }
+  if (!waiting || !request.status) return nothing('the ledger has not looked at it yet')
   const isSame = old?.for === waiting.for && old.message === waiting.message && old.position === waiting.position
-  if (isSame) return { do: 'nothing', why: waiting.message }
+  if (isSame) return nothing(waiting.message)
   return write({ ...request.status, waiting: { ...waiting, since: old?.for === waiting.for ? old.since : now } })
 }
 
-function claimed(world: RequestWorld, node: NodeObject): RequestStep {
-  const { request, slot, podsOnNode, budgets, now } = world
-  if (!wantsOut(request)) return giveBack(world)
-  if (!slot) return { do: 'nothing', why: 'the ledger does not list it; the slot is put back first' }
-  const cordon = cordonStep(world, node, slot)
-  if (cordon) return cordon
-  if (!request.spec.service.drain) return grant(world, 'nothing had to leave')
-  const plan = planDrain(podsOnNode, budgets)
-  if (plan.left.length === 0) return grant(world, 'all pods have left')
-  return { do: 'drain', plan, status: drainStatus(world, plan, now) }
-}
-
-function granted(world: RequestWorld, node: NodeObject): RequestStep {
-  const { request, slot } = world
-  if (!wantsOut(request)) return giveBack(world)
-  if (!slot) return { do: 'nothing', why: 'the ledger does not list it; the slot is put back first' }
-  return cordonStep(world, node, slot) ?? { do: 'nothing', why: 'the work may go on; `fettle node return` ends it' }
-}
-
-function finishing(world: RequestWorld, node: NodeObject): RequestStep {
-  const { request, requests, slot } = world
-  if (slot) {
-    const sharers = requests.filter(
-      (other) =>
-        other.metadata.uid !== request.metadata.uid &&
-        slot.requests.includes(other.metadata.name ?? '') &&
-        other.status?.phase !== 'Finishing',
+function claimed(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep {
+  const { request, settings, isExclusivityBroken, now } = world
+  if (isExclusivityBroken)
+    return hold(
+      world,
+      'ExclusivityBroken',
+      'more slots are held than the budget allows, and this one is not at work yet',
     )
-    const restore = sharers.length === 0 ? restorePatch(node, cordonOwner) : undefined
-    if (restore) return { do: 'patchNode', patch: restore, why: 'the node is given back' }
-    return { do: 'nothing', why: 'the ledger frees the slot' }
+  const trouble = request.spec.work === 'External' ? undefined : hostStep(world, slot)
+  if (trouble) return trouble
+  const lead = leftMs(slot.takenAt, settings.leadMs, now)
+  if (lead > 0 && !isCordonedBy(node, cordonOwner))
+    return announce(world, node) ?? nothing(`it is announced; the cordon comes in ${durationText(lead)}`, lead)
+  const cordon = announce(world, node) ?? cordonStep(world, node, slot)
+  if (cordon) return cordon
+  if (!request.spec.service.drain) return grant(world, node, 'nothing had to leave')
+  const plan = drainPlan(world, node)
+  const left = leftMs(request.status?.drain?.startedAt, settings.drain.deadlineMs, now)
+  if (plan.left.length === 0) {
+    const waits = request.status?.conditions?.some(({ reason }) => reason === volumesAttached) && left <= 0
+    return waits ? drainOverdue(world, node, plan) : grant(world, node, 'all pods have left')
   }
-  // The slot is free, so nobody may keep the node on our behalf.
-  const isOthers = requests.some(
-    (other) =>
-      other.metadata.uid !== request.metadata.uid &&
-      isOpen(other) &&
-      other.spec.nodeUID === request.spec.nodeUID &&
-      other.status?.slot,
-  )
-  if (!isOthers && isCordonedBy(node, cordonOwner)) {
-    const patch = restorePatch(node, cordonOwner)
-    if (patch) return { do: 'patchNode', patch, why: 'the node is given back' }
-  }
-  const wasGranted = hasCondition(request.status, 'PermissionGiven')
-  return finish(
-    world,
-    wasGranted ? 'Completed' : 'Withdrawn',
-    wasGranted ? 'the work was done and the node is back' : 'it was taken back before the work began',
-  )
+  if (left <= 0 && settings.drain.onDeadline !== 'ForceDelete') return drainOverdue(world, node, plan)
+  return { do: 'drain', plan, status: drainStatus(world, plan) }
+}
+
+/** Why a drained node may still have to wait. */
+export const volumesAttached = 'VolumesAttached'
+
+/** The plan for the pods that the caches, or a live list, show on the node. */
+export function drainPlan(world: RequestWorld, node: NodeObject, pods = world.podsOnNode): DrainPlan {
+  const { request, settings, now } = world
+  const { onDeadline, deadlineMs, ...drain } = settings.drain
+  const isOver = leftMs(request.status?.drain?.startedAt, deadlineMs, now) <= 0
+  return planDrain({
+    ...world,
+    pods,
+    isNodeReady: isReady(node),
+    ...(world.canOwnPodsMove === undefined ? {} : { hasOtherNodes: world.canOwnPodsMove }),
+    settings: { ...drain, isForced: isOver && onDeadline === 'ForceDelete' },
+    nowMs: Date.parse(now),
+  })
+}
+
+function drainOverdue(world: RequestWorld, node: NodeObject, plan: DrainPlan): RequestStep {
+  const { request, settings, now } = world
+  const { deadlineMs, onDeadline } = settings.drain
+  const left = plan.left.length
+  const what = left === 0 ? 'volumes were not detached' : `${left} pods did not leave`
+  const message = `${what} within ${durationText(deadlineMs)}: ${plan.refusals[0]?.why ?? plan.waitsFor}`
+  if (onDeadline === 'Continue') return grant(world, node, `${message}; the work begins all the same`, 'NotDrained')
+  if (onDeadline !== 'Requeue') return hold(world, 'DrainDeadline', message)
+  const count = (request.status?.requeue?.count ?? 0) + 1
+  const { drain: _, ...status } = enterPhase(request, 'Finishing', { reason: 'Requeue', message }, now)
+  const notBefore = new Date(Date.parse(now) + backoffMs(count)).toISOString()
+  return write({ ...status, requeue: { count, notBefore, isPending: true } })
+}
+
+const [firstBackoffMs, longestBackoffMs] = [300_000, 3_600_000]
+
+function backoffMs(count: number): number {
+  return Math.min(longestBackoffMs, firstBackoffMs * 2 ** (count - 1))
+}
+
+/** A cordon that somebody undid is put back; whoever means it says `fettle node release`. */
+function keepOut(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
+  return cordonStep(world, node, slot) ?? announce(world, node)
 }
 
 function cordonStep({ request, now }: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
@@ -148,34 +210,147 @@ function cordonStep({ request, now }: RequestWorld, node: NodeObject, slot: Slot
   return patch && { do: 'patchNode', patch, why: 'no new pods may come' }
 }
 
-function grant({ request, now }: RequestWorld, message: string): RequestStep {
-  const { drain, ...rest } = enterPhase(request, 'Granted', { reason: 'Drained', message }, now)
-  const done = drain ? { ...rest, drain: { ...drain, left: 0, blockedBy: [] } } : rest
-  const drained = withCondition(done, { type: 'Drained', status: 'True', reason: 'Drained', message }, now)
-  return write(
-    withCondition(
-      drained,
-      { type: 'PermissionGiven', status: 'True', reason: 'Granted', message: 'the work may begin' },
-      now,
-    ),
+/** Says on the node itself what is going on, for whoever watches nodes and not requests. */
+function announce(world: RequestWorld, node: NodeObject): RequestStep | undefined {
+  const { request, now } = world
+  if (!request.spec.service.cordon) return undefined
+  const all = [request, ...sharers(world)]
+  const phases = all.map(({ status }) => status)
+  const reason = sharedReason(world, all)
+  const isAtWork = phases.some((status) => hasCondition(status, 'PermissionGiven') && status?.phase !== 'Finishing')
+  const isDrained = phases.some((status) => hasCondition(status, 'Drained'))
+  const wanted = isAtWork
+    ? { MaintenanceInProgress: reason, ...(isDrained ? { Drained: 'all pods have left' } : {}) }
+    : {
+        MaintenancePlanned: reason,
+        ...(isCordonedBy(node, cordonOwner) ? { DrainInProgress: 'pods are asked to leave' } : {}),
+      }
+  const patch = lifecycleConditions(node, wanted, now)
+  return patch && { do: 'patchNodeStatus', patch, why: 'the node says what is going on' }
+}
+
+/** All who share the slot have to say the same, or each would correct the other for ever. */
+function sharedReason({ request, slot }: RequestWorld, all: readonly MaintenanceRequest[]): string {
+  const staying = all.filter(({ status }) => status?.phase !== 'Finishing')
+  const byName = new Map(staying.map((one) => [one.metadata.name ?? '', one.spec.reason]))
+  const first = slot?.requests.find((name) => byName.has(name))
+  return (first !== undefined && byName.get(first)) || request.spec.reason
+}
+
+function grant(world: RequestWorld, node: NodeObject, message: string, reason = 'Drained'): RequestStep {
+  const { request, now } = world
+  const working = workUnderWay(world)
+  if (request.spec.work === 'Reboot' && working)
+    return nothing(`${working.metadata.name} is at work; the reboot comes when it has ended`)
+  const going = request.spec.work === 'Reboot' ? undefined : rebootUnderWay(world)
+  if (going) return nothing(`${going.metadata.name} may reboot the node at any moment; the work begins when it is back`)
+  const { drain, ...rest } = enterPhase(request, 'Granted', { reason, message }, now)
+  const done =
+    drain && reason === 'Drained'
+      ? { ...rest, drain: { ...drain, left: 0, blockedBy: [] } }
+      : { ...rest, ...(drain ? { drain } : {}) }
+  const isDrained = reason === 'Drained' ? 'True' : 'False'
+  const drained = withCondition(done, { type: 'Drained', status: isDrained, reason, message }, now)
+  // The host's own word first: what differs from it later is a reboot.
+  const bootID = request.status?.host?.bootID ?? node.status?.nodeInfo?.bootID
+  const boot = request.spec.work !== 'External' && bootID ? { reboots: { count: 0, bootIDAfter: bootID } } : {}
+  const given = { type: 'PermissionGiven', status: 'True', reason: 'Granted', message: 'the work may begin' } as const
+  return write(withCondition({ ...drained, ...boot }, given, now))
+}
+
+/** Somebody works on the node, or has not taken the permission back yet: no reboot under their hands. */
+function workUnderWay(world: RequestWorld): MaintenanceRequest | undefined {
+  return sharers(world).find((other) => {
+    const hasEnded = other.status?.phase === 'Finishing' && isTakenBack(other)
+    return other.spec.work !== 'Reboot' && !hasEnded && isOpen(other)
+  })
+}
+
+/** Somebody may reboot the node: no work is begun that the reboot would cut off. */
+function rebootUnderWay(world: RequestWorld): MaintenanceRequest | undefined {
+  return sharers(world).find(
+    ({ spec, status }) =>
+      spec.work === 'Reboot' && hasCondition(status, 'PermissionGiven') && status?.phase !== 'Finishing',
   )
 }
 
-function giveBack({ request, now }: RequestWorld): RequestStep {
-  const message = request.metadata.deletionTimestamp ? 'the request was deleted' : 'somebody said: done, give it back'
-  return write(enterPhase(request, 'Finishing', { reason: 'Return', message }, now))
+function finishing(world: RequestWorld, node: NodeObject): RequestStep {
+  const { request, slot, requests } = world
+  if (slot) {
+    const unproven = needsProof(request) ? proofStep(world, node) : undefined
+    if (unproven) return unproven
+    const isLast = sharers(world).every((other) => other.status?.phase === 'Finishing' && isTakenBack(other))
+    if (!isLast && !isProven(request)) return proven(world)
+    return (isLast ? restoreStep(world, node) : undefined) ?? nothing('the ledger frees the slot')
+  }
+  // The slot is free, so nobody may keep the node on our behalf.
+  const isOthers = requests.some(
+    (other) => other.metadata.uid !== request.metadata.uid && isOpen(other) && other.status?.slot,
+  )
+  const restore = isOthers ? undefined : restoreStep(world, node)
+  return restore ?? ended(world)
 }
 
-function finish(
-  { request, now }: RequestWorld,
-  outcome: 'NodeGone' | 'Withdrawn' | 'Duplicate' | 'Completed',
-  message: string,
-): RequestStep {
-  const { slot: _, ...status } = enterPhase(request, 'Done', { reason: outcome, message, outcome }, now)
-  return write(withCondition(status, { type: 'SlotHeld', status: 'False', reason: outcome, message }, now))
+/** Written down, because others keep the node: who leaves the slot before them cannot show it by a node in service. */
+function proven({ request, now }: RequestWorld): RequestStep {
+  const message = 'the node is well after the work'
+  const status = request.status ?? { phase: 'Finishing' as const }
+  return write(withCondition(status, { type: 'Returned', status: 'True', reason: 'Well', message }, now))
 }
 
-function drainStatus({ request, now }: RequestWorld, plan: DrainPlan, at: string): MaintenanceRequestStatus {
+/** The permission is gone from the host, and the node is well. */
+function proofStep(world: RequestWorld, node: NodeObject): RequestStep | undefined {
+  const { request, slot, settings, now } = world
+  const { status } = request
+  const left = leftMs(status?.since, settings.returnMs, now)
+  if (request.spec.work !== 'External' && status?.host?.permission !== 'Absent') {
+    const step = slot && (hostStep(world, slot) ?? heartbeat(world))
+    if (step) return step
+    if (left > 0) return nothing('it waits until the host has taken the permission back', left)
+    return overdue(world, 'Unhealthy', 'the host did not take the permission back')
+  }
+  const ailment = ailmentOf(node)
+  if (ailment) {
+    const unsettled = unsettle(world, ailment)
+    if (unsettled) return unsettled
+    return left > 0 ? nothing(ailment, left) : overdue(world, 'Unhealthy', ailment)
+  }
+  if (hasCondition(status, 'Returned')) return undefined
+  // A node that never went away has nothing to prove. After a reboot its word alone does not tell.
+  const permitted = status?.conditions?.find(({ type }) => type === 'PermissionGiven')?.lastTransitionTime
+  const hasRebooted = (status?.reboots?.count ?? 0) > 0
+  if (!hasRebooted && permitted && isReadySince(node, permitted)) return undefined
+  return settle(world)
+}
+
+function restoreStep({ request, slot }: RequestWorld, node: NodeObject): RequestStep | undefined {
+  // Without a slot and without a cordon, what the node says may be of a turn that has just begun.
+  if (!slot && !isCordonedBy(node, cordonOwner)) return undefined
+  // A higher token stands for a turn that began after this one: what is known here is old, and the node is theirs.
+  const ours = Math.max(slot?.token ?? 0, request.status?.slot?.token ?? 0)
+  if ((cordonClaim(node, cordonOwner)?.token ?? 0) > ours) return undefined
+  const cleared = clearLifecycleConditions(node)
+  if (cleared) return { do: 'patchNodeStatus', patch: cleared, why: 'the maintenance of the node is over' }
+  const patch = restorePatch(node, cordonOwner)
+  return patch && { do: 'patchNode', patch, why: 'the node is given back' }
+}
+
+function ended(world: RequestWorld): RequestStep {
+  const { request, now } = world
+  const { released, requeue } = request.status ?? {}
+  if (released) return finish(world, released.as, `the node is back without proof: ${released.reason ?? released.as}`)
+  if (requeue?.isPending && !isReturned(request)) {
+    const note = { reason: 'Requeued', message: `it is tried again from ${requeue.notBefore}` }
+    const { slot: _, ...status } = enterPhase(request, 'Queued', note, now)
+    const free = { type: 'SlotHeld', status: 'False', reason: 'Requeued', message: 'the slot was given back' } as const
+    return write({ ...withCondition(status, free, now), requeue: { ...requeue, isPending: false } })
+  }
+  return hasCondition(request.status, 'PermissionGiven')
+    ? finish(world, 'Completed', 'the work was done and the node is back')
+    : finish(world, 'Withdrawn', 'it was taken back before the work began')
+}
+
+function drainStatus({ request, now }: RequestWorld, plan: DrainPlan): MaintenanceRequestStatus {
   const status = request.status ?? { phase: 'Claimed' as const }
   const old = status.drain
   const blockedBy = plan.refusals.slice(0, 10).map(({ pod, budget, neverPasses }) => ({
@@ -184,12 +359,8 @@ function drainStatus({ request, now }: RequestWorld, plan: DrainPlan, at: string
     neverPasses,
   }))
   const total = Math.max(old?.total ?? 0, plan.left.length)
-  const withDrain = { ...status, drain: { startedAt: old?.startedAt ?? at, total, left: plan.left.length, blockedBy } }
-  const message = plan.refusals[0]?.why ?? `${plan.left.length} of ${total} pods are still there`
+  const withDrain = { ...status, drain: { startedAt: old?.startedAt ?? now, total, left: plan.left.length, blockedBy } }
+  const message = plan.refusals[0]?.why ?? plan.waitsFor
   const reason = plan.refusals.length > 0 ? 'Blocked' : 'Draining'
   return withCondition(withDrain, { type: 'Drained', status: 'False', reason, message }, now)
-}
-
-function write(status: MaintenanceRequestStatus): RequestStep {
-  return { do: 'writeStatus', status }
 }

@@ -1,61 +1,205 @@
 import { describe, expect, test } from 'vitest'
-import type { PodObject } from '../kube/index.ts'
+import type { AskResult, PodToAsk } from '../drain/index.ts'
+import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
 import { EvictionPace } from './eviction-pace.ts'
 
 const pod = (uid: string): PodObject => ({ metadata: { uid, name: uid, namespace: 'shop' } })
 const at = 1_000_000
-const refused = (uid: string) => ({ pod: pod(uid), result: 'refused', why: 'no' }) as const
 
-describe('pods are asked', () => {
-  test('at once when they were never asked', () => {
-    expect(new EvictionPace(() => 0).due([pod('a')], at)).toEqual({ pods: [pod('a')], nextMs: undefined })
+function budget(disruptionsAllowed: number, resourceVersion = '1'): PodDisruptionBudget {
+  const figures = { currentHealthy: 5, desiredHealthy: 1, expectedPods: 5 }
+  return { metadata: { namespace: 'shop', name: 'web', resourceVersion }, status: { disruptionsAllowed, ...figures } }
+}
+
+const ask = (uid: string, of?: PodDisruptionBudget): PodToAsk => ({
+  pod: pod(uid),
+  how: 'evict',
+  ...(of ? { budget: of } : {}),
+})
+const now = (...askNow: PodToAsk[]) => ({ askNow, askLater: [] })
+const later = (...askLater: PodToAsk[]) => ({ askNow: [], askLater })
+const no = (asked: PodToAsk, more = {}): AskResult => ({ asked, result: 'refused', why: 'no', ...more })
+const failed = (asked: PodToAsk): AskResult => ({ asked, result: 'failed', why: 'broken' })
+const yes = (asked: PodToAsk): AskResult => ({ asked, result: 'accepted' })
+const uids = (pods: readonly PodToAsk[]) => pods.map((one) => one.pod.metadata.uid)
+
+describe('a pod without a budget is asked', () => {
+  test('at once when it never was', () => {
+    expect(new EvictionPace(() => 0).due(now(ask('a')), at)).toEqual({ pods: [ask('a')], nextMs: undefined })
   })
 
-  test('ever more seldom after a no, from five seconds up to a minute', () => {
+  test.for([no, failed])('ever more seldom after a no, from five seconds up to a minute', (answer) => {
     const pace = new EvictionPace(() => 0)
     const waits = []
     for (let round = 0; round < 7; round++) {
-      pace.note([refused('a')], at)
-      waits.push(pace.due([pod('a')], at).nextMs)
+      pace.note([answer(ask('a'))], at)
+      waits.push(pace.due(now(ask('a')), at).nextMs)
     }
     expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000])
-    expect(pace.due([pod('a')], at + 59_999).pods).toEqual([])
-    expect(pace.due([pod('a')], at + 60_000)).toEqual({ pods: [pod('a')], nextMs: undefined })
+    expect(pace.due(now(ask('a')), at + 59_999).pods).toEqual([])
+    expect(pace.due(now(ask('a')), at + 60_000)).toEqual({ pods: [ask('a')], nextMs: undefined })
   })
 
   test('not in step: chance adds up to a fifth', () => {
     const pace = new EvictionPace(() => 0.5)
-    pace.note([refused('a')], at)
-    expect(pace.due([pod('a')], at).nextMs).toBe(5_500)
+    pace.note([failed(ask('a'))], at)
+    expect(pace.due(now(ask('a')), at).nextMs).toBe(5_500)
   })
 
-  test('a failure counts as a no; a yes only needs time to show', () => {
+  test('not before the server wants it', () => {
     const pace = new EvictionPace(() => 0)
-    pace.note(
-      [
-        { pod: pod('a'), result: 'failed', why: 'no answer' },
-        { pod: pod('b'), result: 'accepted' },
-        { pod: pod('c'), result: 'gone' },
-      ],
-      at,
-    )
-    expect(pace.due([pod('a')], at).nextMs).toBe(5_000)
-    expect(pace.due([pod('b')], at).nextMs).toBe(2_000)
-    expect(pace.due([pod('a'), pod('b'), pod('c'), pod('d')], at)).toEqual({ pods: [pod('d')], nextMs: 2_000 })
+    pace.note([no(ask('a'), { retryAfterMs: 10_000 }), no(ask('b'), { retryAfterMs: 1_000 })], at)
+    expect(pace.due(now(ask('a')), at).nextMs).toBe(10_000)
+    expect(pace.due(now(ask('b')), at).nextMs).toBe(5_000)
+  })
+
+  test('after a yes only once it had time to show', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([yes(ask('a'))], at)
+    expect(pace.due(now(ask('a'), ask('b')), at)).toEqual({ pods: [ask('b')], nextMs: 2_000 })
   })
 
   test('afresh when another pod has the name, and when the old one was forgotten', () => {
     const pace = new EvictionPace(() => 0)
-    pace.note([refused('a'), refused('b')], at)
-    expect(pace.due([{ metadata: { ...pod('a').metadata, uid: 'anew' } }], at).pods).toHaveLength(1)
-    pace.forgetAllBut(new Set(['b']))
-    expect(pace.due([pod('a'), pod('b')], at).pods).toEqual([pod('a')])
+    pace.note([no(ask('a')), no(ask('b'))], at)
+    const anew = { ...ask('a'), pod: { metadata: { ...pod('a').metadata, uid: 'anew' } } }
+    expect(pace.due(now(anew), at).pods).toHaveLength(1)
+    pace.forgetAllBut(new Set(['b']), at)
+    expect(uids(pace.due(now(ask('a'), ask('b')), at).pods)).toEqual(['a'])
   })
+})
+
+describe('the pods of one budget', () => {
+  const [a, b, c] = [ask('a', budget(1)), ask('b', budget(1)), ask('c', budget(1))]
+
+  test('never draw more than it shows, though a cache shows the same for a while', () => {
+    const pace = new EvictionPace(() => 0)
+    expect(uids(pace.due(now(a), at).pods)).toEqual(['a'])
+    pace.note([yes(a)], at)
+    expect(pace.due(now(b), at + 10)).toEqual({ pods: [], nextMs: 2_000 })
+    const next = ask('b', budget(1, '2'))
+    expect(pace.due(now(next), at + 10).pods).toEqual([next])
+  })
+
+  test('wait together after a no, and many at once are one no', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([no(a), no(b)], at)
+    expect(pace.due(now(c), at)).toEqual({ pods: [], nextMs: 5_000 })
+    pace.note([no(c)], at)
+    expect(pace.due(now(c), at).nextMs).toBe(10_000)
+  })
+
+  test('need not wait when it has changed and shows room', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([no(a)], at)
+    const changed = ask('a', budget(1, '2'))
+    expect(pace.due(now(changed), at).pods).toEqual([changed])
+  })
+
+  test('may not use that without end: a budget that changes and always refuses is asked ten times early', () => {
+    const pace = new EvictionPace(() => 0)
+    let calls = 0
+    for (let version = 0; version < 1_000; version++) {
+      const { pods } = pace.due(now(ask('a', budget(1, String(version)))), at)
+      calls += pods.length
+      pace.note(
+        pods.map((one) => no(one)),
+        at,
+      )
+    }
+    expect(calls).toBe(11)
+  })
+
+  test('earn one more early question with each yes', () => {
+    const pace = new EvictionPace(() => 0)
+    let [calls, left] = [0, 100]
+    for (let version = 0; version < 10_000 && left > 0; version++) {
+      const { pods } = pace.due(now(ask(`pod-${left}`, budget(1, String(version)))), at)
+      calls += pods.length
+      // Every other answer is a no, as from a cache that is always a little behind.
+      pace.note(
+        pods.map((one) => (version % 2 === 0 ? no(one) : yes(one))),
+        at,
+      )
+      if (pods.length > 0 && version % 2 === 1) left--
+    }
+    expect(left).toBe(0)
+    expect(calls).toBeLessThanOrEqual(2 * 100 + 10)
+  })
+
+  test('are asked now and then while it seems to have nothing to give, first after five seconds', () => {
+    const pace = new EvictionPace(() => 0)
+    const empty = ask('a', budget(0))
+    expect(pace.due(later(empty), at)).toEqual({ pods: [], nextMs: 5_000 })
+    expect(pace.due(later(empty), at + 5_000).pods).toEqual([empty])
+    pace.note([no(empty)], at + 5_000)
+    expect(pace.due(later(empty), at + 5_000)).toEqual({ pods: [], nextMs: 5_000 })
+    pace.note([no(empty)], at + 10_000)
+    expect(pace.due(later(empty), at + 10_000).nextMs).toBe(10_000)
+  })
+
+  test('are left alone for five seconds after a yes, when it shows no room any more', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([yes(a)], at)
+    expect(pace.due(later(ask('b', budget(0, '2'))), at + 1_000)).toEqual({ pods: [], nextMs: 4_000 })
+  })
+
+  test('are forgotten when nothing was asked of it for long', () => {
+    const pace = new EvictionPace(() => 0)
+    for (let round = 0; round < 5; round++) pace.note([no(a)], at)
+    pace.forgetAllBut(new Set(), at + 20 * 60_000)
+    expect(pace.due(now(a), at).pods).toEqual([a])
+  })
+})
+
+describe('a pod that comes back to the node it was evicted from', () => {
+  const since = (uid: string, createdMs: number, nodeName = 'node-1') => ({
+    how: 'evict' as const,
+    pod: {
+      metadata: {
+        ...pod(uid).metadata,
+        creationTimestamp: new Date(createdMs).toISOString(),
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'owner', controller: true }],
+      },
+      spec: { nodeName },
+    },
+  })
+
+  test('is asked ever more seldom, and it is said why', () => {
+    const pace = new EvictionPace(() => 0)
+    const waits = []
+    for (let round = 0; round < 6; round++) {
+      const one = since(`db-0-${round}`, at)
+      waits.push(pace.due(now(one), at).nextMs)
+      pace.note([yes(one)], at)
+    }
+    expect(waits).toEqual([undefined, 5_000, 10_000, 20_000, 40_000, 60_000])
+    pace.due(now(since('last', at)), at)
+    expect(pace.answers().get('last')).toBe(
+      'it comes back to this node each time it is evicted: it tolerates the cordon',
+    )
+  })
+
+  test('is not mistaken for an older one, nor for one on another node', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([yes(since('a', at - 60_000))], at)
+    expect(pace.due(now(since('older', at - 60_000), since('elsewhere', at + 1_000, 'node-2')), at).pods).toHaveLength(
+      2,
+    )
+  })
+})
+
+test('what the server said is kept until it says yes', () => {
+  const pace = new EvictionPace(() => 0)
+  pace.note([no(ask('a')), failed(ask('b')), yes(ask('c'))], at)
+  expect(Object.fromEntries(pace.answers())).toEqual({ a: 'no', b: 'broken' })
+  pace.note([yes(ask('a'))], at)
+  expect(Object.fromEntries(pace.answers())).toEqual({ b: 'broken' })
 })
 
 test('progress is told at most once a second for each request', () => {
   const pace = new EvictionPace(() => 0)
-  expect([at, at + 1, at + 999, at + 1_000, at + 1_001].map((now) => pace.mayReport('r', now))).toEqual([
+  expect([at, at + 1, at + 999, at + 1_000, at + 1_001].map((one) => pace.mayReport('r', one))).toEqual([
     true,
     false,
     false,

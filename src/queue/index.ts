@@ -1,8 +1,26 @@
-export { decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
-export { decideRequest, type RequestStep, type RequestWorld } from './decide-request.ts'
-export { isControlPlane, isReady, type OutNode, outNodes, resolveMax, slotOf } from './ledger.ts'
+export { BlockerBoard, blockerTokens } from './blockers/index.ts'
+export { type ClaimGates, decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
+export { decideRequest } from './decide-request.ts'
+export { foreignLock } from './foreign-locks.ts'
+export { Heartbeats } from './heartbeats.ts'
+export { slotOf } from './ledger.ts'
+export { isReady, type OutNode, shortTime, Tally, takesPods } from './limits.ts'
 export { controllerManager, cordonOwner, finalizer } from './names.ts'
 export { inOrder, isOpen, wantsOut } from './order.ts'
 export type { QueueLog, QueuePorts } from './ports.ts'
+export type { RequestStep, RequestWorld } from './request-steps.ts'
 export { runQueue } from './run-queue.ts'
-export { openViews, type QueueViews, staleView } from './views.ts'
+export { settingsOf } from './settings.ts'
+export { openViews, type QueueViews } from './views.ts'
+export {
+  type CalendarOf,
+  calendarIn,
+  freezeText,
+  openWindowViews,
+  readWindowObject,
+  runWindowStatus,
+  type Timetable,
+  timetableOf,
+  viewFreezes,
+  viewWindow,
+} from './windows/index.ts'

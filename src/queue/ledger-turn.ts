@@ -3,51 +3,86 @@ import {
   budgetName,
   type MaintenanceBudget,
   type MaintenanceBudgetStatus,
+  type MaintenanceRequest,
   maintenanceBudgets,
-  type Waiting,
+  releaseAnnotations,
 } from '../api/index.ts'
-import { isCordonedBy } from '../drain/index.ts'
-import { isAlreadyExists, isNotFound, type KubeClient } from '../kube/index.ts'
-import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
-import { emptyLedger, withClaim, withRelease } from './ledger.ts'
+import { clearLifecycleConditions, isCordonedBy, restorePatch } from '../drain/index.ts'
+import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
+import type { Candidate } from './blockers/index.ts'
+import { decideLedger, isGivenBack, type LedgerDecision } from './decide-ledger.ts'
+import { gatesNow } from './gates.ts'
+import { isTakenBack } from './health.ts'
+import { emptyLedger, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
-import { controllerManager, cordonOwner } from './names.ts'
+import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
-import { staleView } from './views.ts'
 
 export interface LedgerTurn {
   /** Requests whose turn came or ended. */
   readonly touched: readonly string[]
-  readonly waiting: ReadonlyMap<string, Omit<Waiting, 'since'>>
+  readonly waiting: LedgerDecision['waiting']
+  readonly wakeAtMs: number | undefined
 }
 
 /** Looks at the whole line once and writes the ledger at most once, by compare-and-swap. */
 export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Promise<LedgerTurn> {
   const { client, views, clock } = ports
   const budget = views.budgets.get({ name: budgetName }) ?? (await makeBudget(client, signal))
+  if (await keepFinalizer(client, budget, signal)) return { touched: [], waiting: new Map(), wakeAtMs: undefined }
   const now = isoNow(clock)
-  const stale = staleView(views)
-  const decision = decideLedger({
-    budget,
-    requests: [...views.requests.values()],
-    nodes: [...views.nodes.values()],
-    ...(stale ? { staleView: stale } : {}),
-    now,
-  })
+  const decision = await decideAsking(ports, budget, now, signal)
+  const { waiting, wakeAtMs } = decision
+  await restoreNodes(ports, decision, signal)
   const checked = await checkLive(client, decision, signal)
   const stored = budget.status ?? emptyLedger
   const next = nextLedger(stored, checked, decision, now)
-  if (budget.status && isDeepStrictEqual(next, stored)) return { touched: [], waiting: decision.waiting }
+  if (budget.status && isDeepStrictEqual(next, stored)) {
+    await removeOrder(client, budget, decision, signal)
+    return { touched: [], waiting, wakeAtMs }
+  }
   // The version that the decision was made from: whoever wrote in between makes this fail, and it is decided anew.
   await client.replace<MaintenanceBudget>(
     maintenanceBudgets,
     { ...budget, status: next },
     { subresource: 'status', fieldManager: controllerManager, signal },
   )
-  for (const claim of checked.claims) ports.log.info({ request: claim.request, node: claim.node }, 'slot claimed')
-  for (const release of checked.releases) ports.log.info({ request: release.request, node: release.node }, 'slot freed')
+  tell(ports, checked)
   const touched = [...checked.claims, ...checked.releases].map(({ request }) => request)
-  return { touched, waiting: decision.waiting }
+  return { touched: [...touched, ...checked.putBack.flatMap(({ requests }) => requests)], waiting, wakeAtMs }
+}
+
+/** Decides, asks outside about those whose turn it would be, and decides again with the answers. */
+async function decideAsking(
+  ports: QueuePorts,
+  budget: MaintenanceBudget,
+  now: string,
+  signal: AbortSignal,
+): Promise<LedgerDecision> {
+  const { views, blockers } = ports
+  const decide = () =>
+    decideLedger({
+      budget,
+      requests: [...views.requests.values()],
+      nodes: [...views.nodes.values()],
+      gates: gatesNow(ports, budget),
+      now,
+    })
+  let decision = decide()
+  // Each round asks about others than the one before, because those who are blocked let others pass. What takes longer
+  // than a few rounds is heard of later.
+  for (let round = 0; round < 3 && decision.unasked.length > 0; round++) {
+    await blockers.ask(candidatesOf(ports, decision.unasked), budget.spec.blockers ?? [], signal)
+    decision = decide()
+  }
+  return decision
+}
+
+function candidatesOf({ views }: QueuePorts, requests: readonly MaintenanceRequest[]): Candidate[] {
+  return requests.flatMap((request) => {
+    const node = views.nodes.get({ name: request.spec.nodeName })
+    return node ? [{ node, request }] : []
+  })
 }
 
 async function makeBudget(client: KubeClient, signal: AbortSignal): Promise<MaintenanceBudget> {
@@ -58,7 +93,7 @@ async function makeBudget(client: KubeClient, signal: AbortSignal): Promise<Main
     if (!isNotFound(error)) throw error
   }
   try {
-    const made = { metadata: ref, spec: {} } as MaintenanceBudget
+    const made = { metadata: { ...ref, finalizers: [ledgerFinalizer] }, spec: {} } as unknown as MaintenanceBudget
     return await client.create(maintenanceBudgets, made, { fieldManager: controllerManager, signal })
   } catch (error) {
     if (!isAlreadyExists(error)) throw error
@@ -66,20 +101,86 @@ async function makeBudget(client: KubeClient, signal: AbortSignal): Promise<Main
   }
 }
 
-type Checked = Pick<LedgerDecision, 'claims' | 'releases'>
+/** The ledger goes only while no slot is held. Answers whether it was written. */
+async function keepFinalizer(client: KubeClient, budget: MaintenanceBudget, signal: AbortSignal): Promise<boolean> {
+  const { resourceVersion, uid, finalizers = [], deletionTimestamp } = budget.metadata
+  const has = finalizers.includes(ledgerFinalizer)
+  const wants = deletionTimestamp === undefined || (budget.status?.slots.length ?? 0) > 0
+  // The API server takes no new finalizer once an object is being deleted.
+  if (has === wants || (wants && deletionTimestamp !== undefined)) return false
+  const others = finalizers.filter((one) => one !== ledgerFinalizer)
+  const body = { metadata: { resourceVersion, uid, finalizers: wants ? [...others, ledgerFinalizer] : others } }
+  await patchBudget(client, body, signal)
+  return true
+}
+
+async function patchBudget(client: KubeClient, body: object, signal: AbortSignal): Promise<void> {
+  const options = { fieldManager: controllerManager, signal }
+  await client.patch(maintenanceBudgets, { name: budgetName }, { type: 'merge', body }, options)
+}
+
+/** What nobody else takes care of: nodes whose slot a person frees, and nodes with marks of a turn that is over. */
+async function restoreNodes(
+  { client, log }: QueuePorts,
+  { toRestore, forgotten }: LedgerDecision,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const node of forgotten) {
+    await restore(client, node, signal)
+    log.warn({ node: node.metadata.name }, 'the node bore marks of a turn that is over')
+  }
+  for (const slot of toRestore) {
+    const node = await liveNodeOf(client, slot.node, signal)
+    if (node?.metadata.uid !== slot.nodeUID) continue
+    await restore(client, node, signal)
+    log.info({ node: slot.node, token: slot.token }, 'a person frees the slot; the node is given back')
+  }
+}
+
+/** Both hold only for the version of the node that was looked at; what the first changes is looked at again. */
+async function restore(client: KubeClient, node: NodeObject, signal: AbortSignal): Promise<void> {
+  const ref = { name: node.metadata.name ?? '' }
+  const options = { fieldManager: controllerManager, signal }
+  const silenced = clearLifecycleConditions(node)
+  const seen = silenced
+    ? await client.patch<NodeObject>(
+        resources.nodes,
+        ref,
+        { type: 'strategic', body: silenced },
+        { ...options, subresource: 'status' },
+      )
+    : node
+  const body = restorePatch(seen, cordonOwner)
+  if (body) await client.patch(resources.nodes, ref, { type: 'merge', body }, options)
+}
+
+/** The order is carried out, or was about a slot that does not exist. */
+async function removeOrder(
+  client: KubeClient,
+  budget: MaintenanceBudget,
+  { next, toRestore }: LedgerDecision,
+  signal: AbortSignal,
+): Promise<void> {
+  const { annotations, resourceVersion, uid } = budget.metadata
+  const ordered = annotations?.[releaseAnnotations.slot]
+  if (ordered === undefined || toRestore.length > 0) return
+  // Requests that still exist are ended by their own verb.
+  if (next.slots.some(({ nodeUID, requests }) => nodeUID === ordered && requests.length === 0)) return
+  const none = Object.fromEntries(Object.values(releaseAnnotations).map((key) => [key, null]))
+  await patchBudget(client, { metadata: { resourceVersion, uid, annotations: none } }, signal)
+}
+
+type Checked = Pick<LedgerDecision, 'claims' | 'releases' | 'putBack' | 'ended'>
 
 /** The caches may be behind. What is about to be written is looked at once more, at the source. */
 async function checkLive(client: KubeClient, decision: LedgerDecision, signal: AbortSignal): Promise<Checked> {
-  const claims = await keep(decision.claims, async ({ request, nodeUID, node, token }) => {
+  const claims = await keep(decision.claims, async ({ request, nodeUID, node }) => {
     const [liveNode, liveRequest] = await Promise.all([
       liveNodeOf(client, node, signal),
       liveRequestOf(client, request, signal),
     ])
     if (liveNode?.metadata.uid !== nodeUID || liveRequest?.spec.nodeUID !== nodeUID) return false
-    // A slot that is put back belongs to a request that may long be on its way home.
-    return (
-      token !== undefined || (liveRequest.spec.want === 'Out' && liveRequest.metadata.deletionTimestamp === undefined)
-    )
+    return liveRequest.spec.want === 'Out' && liveRequest.metadata.deletionTimestamp === undefined
   })
   const releases = await keep(decision.releases, async ({ request, nodeUID, node, isLast }) => {
     const [liveNode, liveRequest] = await Promise.all([
@@ -87,12 +188,24 @@ async function checkLive(client: KubeClient, decision: LedgerDecision, signal: A
       liveRequestOf(client, request, signal),
     ])
     if (liveNode?.metadata.uid !== nodeUID) return true
-    if (liveRequest?.status?.phase !== 'Finishing') return false
-    return !isLast || !isCordonedBy(liveNode, cordonOwner)
+    if (liveRequest?.status?.phase !== 'Finishing' && liveRequest?.status?.phase !== 'Done') return false
+    if (!isLast) return true
+    return isGivenBack(liveNode) && (liveRequest.status.phase === 'Done' || isTakenBack(liveRequest))
   })
-  // New claims count on the room that the releases make. If one of those was not true, neither is the room.
-  const hasRoom = releases.length === decision.releases.length
-  return { claims: hasRoom ? claims : claims.filter(({ token }) => token !== undefined), releases }
+  const putBack = await keep(decision.putBack, async ({ node, nodeUID, requests }) => {
+    const liveNode = await liveNodeOf(client, node, signal)
+    if (liveNode?.metadata.uid !== nodeUID) return false
+    const live = await Promise.all(requests.map((request) => liveRequestOf(client, request, signal)))
+    const holds = live.some((request) => request?.status?.slot !== undefined && request.status.phase !== 'Done')
+    return holds || (requests.length === 0 && isCordonedBy(liveNode, cordonOwner))
+  })
+  const ended = await keep(decision.ended, async ({ node, nodeUID }) => {
+    const liveNode = await liveNodeOf(client, node, signal)
+    return liveNode?.metadata.uid !== nodeUID || isGivenBack(liveNode)
+  })
+  // New claims count on the room that the others make. If one of those was not true, neither is the room.
+  const hasRoom = releases.length === decision.releases.length && ended.length === decision.ended.length
+  return { claims: hasRoom ? claims : [], releases, putBack, ended }
 }
 
 async function keep<T>(items: readonly T[], isRight: (item: T) => Promise<boolean>): Promise<T[]> {
@@ -100,13 +213,26 @@ async function keep<T>(items: readonly T[], isRight: (item: T) => Promise<boolea
   return items.filter((_, index) => answers[index])
 }
 
+/** What is written: the decision's own ledger if all of it proved true, else what is left of it. */
 function nextLedger(
   stored: MaintenanceBudgetStatus,
   checked: Checked,
-  { limits }: LedgerDecision,
+  decision: LedgerDecision,
   now: string,
 ): MaintenanceBudgetStatus {
-  let ledger = checked.releases.reduce((status, { request }) => withRelease(status, request), stored)
-  ledger = checked.claims.reduce((status, claim) => withClaim(status, claim, now), ledger)
-  return { ...ledger, limits }
+  const isAllTrue = (['claims', 'releases', 'putBack', 'ended'] as const).every(
+    (part) => checked[part].length === decision[part].length,
+  )
+  if (isAllTrue) return decision.next
+  let ledger = checked.ended.reduce((status, { nodeUID }) => withoutSlot(status, nodeUID), stored)
+  ledger = checked.releases.reduce((status, { request, soakUntil }) => withRelease(status, request, soakUntil), ledger)
+  ledger = checked.putBack.reduce(withSlot, ledger)
+  return checked.claims.reduce((status, claim) => withClaim(status, claim, now), ledger)
+}
+
+function tell({ log }: QueuePorts, { claims, releases, putBack, ended }: Checked): void {
+  for (const { request, node } of claims) log.info({ request, node }, 'slot claimed')
+  for (const { request, node } of releases) log.info({ request, node }, 'slot freed')
+  for (const { node, token } of putBack) log.warn({ node, token }, 'a slot that the ledger had lost is put back')
+  for (const { node, token } of ended) log.info({ node, token }, 'slot ended')
 }

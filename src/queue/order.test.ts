@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { earlier, noon, request } from './fixture-world.ts'
-import { inOrder, isOpen, olderTwin, wantsOut, youngerTwins } from './order.ts'
+import { inOrder, isOpen, isStarving, olderTwin, patienceMs, wantsOut, youngerTwins } from './order.ts'
 
 const names = (requests: readonly { readonly metadata: { readonly name?: string } }[]) =>
   requests.map(({ metadata }) => metadata.name)
@@ -19,6 +19,32 @@ describe('the line', () => {
     ]
     expect(names(inOrder(line))).toEqual(['high', 'old-a', 'old-b', 'young', 'low'])
     expect(names(inOrder([...line].reverse()))).toEqual(['high', 'old-a', 'old-b', 'young', 'low'])
+  })
+
+  test('puts the request first whose zone misses the fewest nodes, among those of the same age', () => {
+    const out: Record<string, number> = { x: 2, y: 0, z: 1 }
+    const line = ['x', 'y', 'z'].map((name) => request(name, name))
+    const outInZone = ({ spec }: (typeof line)[number]) => out[spec.nodeName] ?? 0
+    expect(names(inOrder(line, { outInZone }))).toEqual(['y', 'z', 'x'])
+    const older = request('older', 'x', { metadata: { creationTimestamp: '2026-01-01T00:00:00Z' } })
+    expect(names(inOrder([...line, older], { outInZone }))[0]).toBe('older')
+  })
+
+  test('puts who has been passed for too long before every priority', () => {
+    const since = new Date(Date.parse(noon) - patienceMs).toISOString()
+    const waiting = { for: 'Budget', message: 'full', since } as const
+    const patient = request('patient', 'n', { spec: { priority: -1000 }, status: { phase: 'Queued', waiting } })
+    const urgent = request('urgent', 'n', { spec: { priority: 1000 } })
+    expect(names(inOrder([urgent, patient], { nowMs: Date.parse(noon) }))).toEqual(['patient', 'urgent'])
+    expect(names(inOrder([urgent, patient], { nowMs: Date.parse(noon) - 1 }))).toEqual(['urgent', 'patient'])
+    expect(names(inOrder([urgent, patient]))).toEqual(['urgent', 'patient'])
+  })
+
+  test('is only too long for who waits for a place', () => {
+    for (const reason of ['Order', 'Window', 'Freeze', 'Blocker', 'Backoff', 'ForeignLock', 'StaleView'] as const) {
+      const waiting = { for: reason, message: 'm', since: '2020-01-01T00:00:00Z' }
+      expect(isStarving(request('r', 'n', { status: { phase: 'Queued', waiting } }), Date.parse(noon))).toBe(false)
+    }
   })
 
   test('is a new list', () => {
@@ -85,6 +111,12 @@ describe('a twin', () => {
     ['of a new node with the same name', request('other', 'n', { spec: { source, nodeUID: 'new' } })],
     ['that is done', request('other', 'n', { spec: { source }, status: { phase: 'Done' } })],
     ['on its way home', request('other', 'n', { spec: { source }, status: { phase: 'Finishing' } })],
+    ['that was taken back', request('other', 'n', { spec: { source, want: 'Return' }, status: { phase: 'Queued' } })],
+    ['that is being deleted', request('other', 'n', { spec: { source }, metadata: { deletionTimestamp: noon } })],
+    [
+      'whose host asks no longer',
+      request('other', 'n', { spec: { source }, status: { phase: 'Queued', host: { request: 'Absent' } } }),
+    ],
   ])('is not one %s', ([, other]) => {
     expect(olderTwin(twin('second'), [other, twin('second')])).toBeUndefined()
   })

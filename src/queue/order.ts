@@ -1,13 +1,32 @@
 import type { MaintenanceRequest } from '../api/index.ts'
 
-/** Higher priority first, then who came first by the server's clock; the UID makes it the same for everybody. */
-export function inOrder(requests: readonly MaintenanceRequest[]): MaintenanceRequest[] {
+/** How long others may go first, because they fit where this one does not. */
+export const patienceMs = 3_600_000
+
+/**
+ * Who has been passed for too long first; then higher priority, who came first by the server's clock, and whose zone
+ * misses the fewest nodes. The UID makes it the same for everybody.
+ */
+export function inOrder(
+  requests: readonly MaintenanceRequest[],
+  about: { readonly nowMs?: number; readonly outInZone?: (request: MaintenanceRequest) => number } = {},
+): MaintenanceRequest[] {
+  const { nowMs, outInZone = () => 0 } = about
+  const starving = new Set(nowMs === undefined ? [] : requests.filter((request) => isStarving(request, nowMs)))
   return [...requests].sort(
     (a, b) =>
+      Number(starving.has(b)) - Number(starving.has(a)) ||
       b.spec.priority - a.spec.priority ||
       compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
+      outInZone(a) - outInZone(b) ||
       compare(a.metadata.uid, b.metadata.uid),
   )
+}
+
+/** It has waited for a full limit so long that nobody who needs the same may go first any more. */
+export function isStarving({ status }: MaintenanceRequest, nowMs: number): boolean {
+  const { waiting } = status ?? {}
+  return waiting?.for === 'Budget' && Date.parse(waiting.since) + patienceMs <= nowMs
 }
 
 export function isOpen(request: MaintenanceRequest): boolean {
@@ -47,9 +66,10 @@ function firstOfEach(requests: readonly MaintenanceRequest[]): ReadonlyMap<strin
   return firsts
 }
 
-/** On its way home it asks for nothing any more: whoever asks again now means a new turn. */
+/** Taken back or on its way home it asks for nothing any more: whoever asks again now means a new turn. */
 function stillAsks(request: MaintenanceRequest): boolean {
-  return isOpen(request) && request.status?.phase !== 'Finishing'
+  const { phase, host } = request.status ?? {}
+  return isOpen(request) && phase !== 'Finishing' && wantsOut(request) && host?.request !== 'Absent'
 }
 
 function sameThing({ spec: { nodeUID, source } }: MaintenanceRequest): string {

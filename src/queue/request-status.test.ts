@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { MaintenanceRequestStatus } from '../api/index.ts'
 import { earlier, heldSlot, noon, request } from './fixture-world.ts'
 import { enterPhase, hasCondition, withCondition, withLine } from './request-status.ts'
 
@@ -59,9 +60,10 @@ describe('history', () => {
 
 describe('a condition', () => {
   const condition = { type: 'Drained', status: 'False', reason: 'Draining', message: 'm' } as const
+  const claimed: MaintenanceRequestStatus = { phase: 'Claimed' }
 
   test('keeps its time while its status stays, and is there once', () => {
-    const first = withCondition({ phase: 'Claimed' }, condition, earlier)
+    const first = withCondition(claimed, condition, earlier)
     const second = withCondition(first, { ...condition, reason: 'Blocked' }, noon)
     expect(second.conditions).toEqual([{ ...condition, reason: 'Blocked', lastTransitionTime: earlier }])
     expect(withCondition(second, { ...condition, status: 'True' }, noon).conditions).toEqual([
@@ -70,10 +72,8 @@ describe('a condition', () => {
   })
 
   test('holds only when it is True', () => {
-    expect(hasCondition(withCondition({ phase: 'Claimed' }, condition, noon), 'Drained')).toBe(false)
-    expect(hasCondition(withCondition({ phase: 'Claimed' }, { ...condition, status: 'True' }, noon), 'Drained')).toBe(
-      true,
-    )
+    expect(hasCondition(withCondition(claimed, condition, noon), 'Drained')).toBe(false)
+    expect(hasCondition(withCondition(claimed, { ...condition, status: 'True' }, noon), 'Drained')).toBe(true)
     expect(hasCondition(undefined, 'Drained')).toBe(false)
   })
 })

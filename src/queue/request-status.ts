@@ -2,13 +2,20 @@ import type { MaintenanceRequest, MaintenanceRequestStatus, Outcome, Phase, Requ
 
 /** What a request's status becomes. Pure; time comes in as text. */
 
+export { withCondition } from './conditions.ts'
+
 const mostHistory = 50
 
 /** The status in another phase, with a line of history; what belonged to the old phase goes. */
 export function enterPhase(
   request: MaintenanceRequest,
   phase: Phase,
-  note: { readonly reason: string; readonly message: string; readonly outcome?: Outcome },
+  note: {
+    readonly reason: string
+    readonly message: string
+    readonly outcome?: Outcome
+    readonly by?: string | undefined
+  },
   now: string,
 ): MaintenanceRequestStatus {
   const { waiting: _, held: __, ...kept } = request.status ?? { phase }
@@ -18,7 +25,13 @@ export function enterPhase(
     since: now,
     ...(request.metadata.generation === undefined ? {} : { observedGeneration: request.metadata.generation }),
     ...(note.outcome ? { outcome: note.outcome } : {}),
-    history: withLine(kept.history ?? [], { time: now, phase, reason: note.reason, message: note.message }),
+    history: withLine(kept.history ?? [], {
+      time: now,
+      phase,
+      reason: note.reason,
+      message: note.message,
+      ...(note.by ? { by: note.by } : {}),
+    }),
   }
 }
 
@@ -33,18 +46,6 @@ export function withLine(history: History, line: History[number]): History {
   const count = (first.count ?? 1) + dropped.length
   const folded = { time: first.time, phase: first.phase, reason: 'Folded', message: `${count} earlier lines`, count }
   return [folded, ...rest.slice(dropped.length)]
-}
-
-/** Sets a condition; the time moves only when its status does. */
-export function withCondition(
-  status: MaintenanceRequestStatus,
-  condition: Omit<RequestCondition, 'lastTransitionTime'>,
-  now: string,
-): MaintenanceRequestStatus {
-  const old = status.conditions?.find(({ type }) => type === condition.type)
-  const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : now
-  const others = status.conditions?.filter(({ type }) => type !== condition.type) ?? []
-  return { ...status, conditions: [...others, { ...condition, lastTransitionTime }] }
 }
 
 export function hasCondition(status: MaintenanceRequestStatus | undefined, type: RequestCondition['type']): boolean {

@@ -1,20 +1,26 @@
-import { isDeepStrictEqual } from 'node:util'
 import {
   budgetName,
   type MaintenanceRequest,
   type MaintenanceRequestStatus,
   maintenanceRequests,
+  verbAnnotations,
   type Waiting,
 } from '../api/index.ts'
-import { evictPods, planDrain } from '../drain/index.ts'
-import { resources } from '../kube/index.ts'
-import { decideRequest, type RequestStep } from './decide-request.ts'
+import { volumesOn, volumesToWaitFor, withdrawEvictionRequests } from '../drain/index.ts'
+import { type PodObject, resources } from '../kube/index.ts'
+import { withCondition } from './conditions.ts'
+import { decideRequest, drainPlan, volumesAttached } from './decide-request.ts'
+import { takeDrainTurn } from './drain-turn.ts'
 import type { EvictionPace } from './eviction-pace.ts'
 import { slotOf } from './ledger.ts'
-import { liveNodeOf, livePodsOn } from './live-reads.ts'
+import { takesPods } from './limits.ts'
+import { liveNodeOf, livePodsOn, liveSlotOf } from './live-reads.ts'
 import { controllerManager, finalizer } from './names.ts'
+import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
-import { podsByNode } from './views.ts'
+import type { RequestWorld } from './request-steps.ts'
+import { settingsOf } from './settings.ts'
+import { podsByNode, requestsOfNode } from './views.ts'
 
 export interface RequestTurnParts {
   readonly ports: QueuePorts
@@ -28,101 +34,174 @@ export async function takeRequestTurn(
   name: string,
   signal: AbortSignal,
 ): Promise<{ readonly lookAgainMs: number } | undefined> {
-  const request = parts.ports.views.requests.get({ name })
-  if (!request) return undefined
-  const step = stepFor(parts, request)
+  const { ports } = parts
+  const request = ports.views.requests.get({ name })
+  const world = request && worldOf(parts, request)
+  if (!world) return undefined
+  const step = decideRequest(world)
   switch (step.do) {
     case 'nothing':
-      return undefined
+      return step.lookAgainMs === undefined ? undefined : { lookAgainMs: step.lookAgainMs }
     case 'addFinalizer':
     case 'removeFinalizer':
-      await writeFinalizers(parts.ports, request, step.do === 'addFinalizer', signal)
+      await writeFinalizers(ports, request, step.do === 'addFinalizer', signal)
+      return undefined
+    case 'removeVerb':
+      await removeVerb(ports, request, signal)
       return undefined
     case 'writeStatus':
-      if (!(await isTrueLive(parts.ports, request, step.status, signal))) return { lookAgainMs: 1_000 }
-      await writeStatus(parts.ports, request, step.status, signal)
+      if (!(await isTrueLive(ports, world, step.status, signal))) return { lookAgainMs: 1_000 }
+      if (await waitsForVolumes(ports, world, step.status, signal)) return { lookAgainMs: 5_000 }
+      await writeStatus(ports, request, step.status, signal)
+      await withdraw(ports, world, step.status, signal)
       return undefined
-    case 'patchNode': {
-      const ref = { name: request.spec.nodeName }
-      await parts.ports.client.patch(
-        resources.nodes,
-        ref,
-        { type: 'merge', body: step.patch },
-        { fieldManager: controllerManager, signal },
-      )
-      parts.ports.log.info(
+    case 'patchNode':
+      await patchNode(ports, request, { type: 'merge', body: step.patch }, {}, signal)
+      ports.log.info(
         { request: name, node: request.spec.nodeName, unschedulable: step.patch.spec?.unschedulable },
         step.why,
       )
+      tellOfRepair(ports, world, step.patch.metadata.annotations === undefined)
       return undefined
-    }
+    case 'patchNodeStatus':
+      await patchNode(ports, request, { type: 'strategic', body: step.patch }, { subresource: 'status' }, signal)
+      return undefined
     case 'drain':
-      return drain(parts, request, step, signal)
+      return takeDrainTurn(parts, request, step, (status) => writeStatus(ports, request, status, signal), signal)
   }
 }
 
-function stepFor({ ports, waiting }: RequestTurnParts, request: MaintenanceRequest): RequestStep {
+function worldOf({ ports, pace, waiting }: RequestTurnParts, request: MaintenanceRequest): RequestWorld | undefined {
   const { views, clock } = ports
-  const { nodeName, nodeUID } = request.spec
+  const { nodeName, nodeUID, work } = request.spec
   const budget = views.budgets.get({ name: budgetName })
+  // Without the ledger nobody knows who has a slot.
+  if (!budget) return undefined
   const node = views.nodes.get({ name: nodeName })
-  return decideRequest({
+  const isBroken = budget.status?.conditions?.some(
+    ({ type, status }) => type === 'ExclusivityBroken' && status === 'True',
+  )
+  const isAtWork = work !== 'External' && ['Granted', 'Rebooting', 'Finishing'].includes(request.status?.phase ?? '')
+  const lease = views.heartbeats.get({ name: nodeName, namespace: ports.heartbeats.namespace })
+  return {
     request,
-    requests: [...views.requests.values()],
-    ledgerUID: budget?.metadata.uid ?? '',
-    slot: slotOf(budget?.status, request.metadata.name ?? ''),
+    requests: requestsOfNode(views, nodeUID),
+    settings: settingsOf(request, budget.spec),
+    ledgerUID: budget.metadata.uid ?? '',
+    isExclusivityBroken: isBroken ?? false,
+    slot: slotOf(budget.status, request.metadata.name ?? ''),
     node: node?.metadata.uid === nodeUID ? node : undefined,
     podsOnNode: views.pods.byIndex(podsByNode, nodeName),
-    budgets: [...views.disruptionBudgets.values()],
+    ...(request.status?.phase === 'Claimed' ? drainWorld(ports, pace, nodeName) : { budgets: [] }),
+    ...(isAtWork ? { silentMs: ports.heartbeats.silentMs(nodeName, lease) } : {}),
     waiting,
     now: isoNow(clock),
-  })
+  }
+}
+
+/** What only a drain looks at; most turns are of requests that wait. */
+function drainWorld(
+  { views, ownNamespace, offersEvictionRequest }: QueuePorts,
+  pace: EvictionPace,
+  nodeName: string,
+): Partial<RequestWorld> & Pick<RequestWorld, 'budgets'> {
+  return {
+    budgets: [...views.disruptionBudgets.values()],
+    daemonSets: new Set([...views.daemonSets.values()].map(({ metadata }) => metadata.uid ?? '')),
+    ownPods: (pod) => isOwnPod(pod, ownNamespace),
+    canOwnPodsMove: [...views.nodes.values()].some((other) => other.metadata.name !== nodeName && takesPods(other)),
+    offersEvictionRequest,
+    answers: pace.answers(),
+  }
+}
+
+/** A pod of this controller, or of its replicas. */
+function isOwnPod({ metadata }: PodObject, ownNamespace: string): boolean {
+  return (
+    metadata.namespace === ownNamespace &&
+    metadata.labels?.['app.kubernetes.io/name'] === 'fettle' &&
+    metadata.labels['app.kubernetes.io/component'] === 'controller'
+  )
 }
 
 /**
  * Ending a request because its node is gone, and letting the work begin because its pods are, cannot be taken back:
  * a node that was made a moment ago, or a pod that came just before the cordon, may not have reached the caches yet.
+ * Nor may an old ledger bring a request back that is over.
  */
 async function isTrueLive(
   { client }: QueuePorts,
-  request: MaintenanceRequest,
-  { phase, outcome }: MaintenanceRequestStatus,
+  world: RequestWorld,
+  { phase, outcome, conditions }: MaintenanceRequestStatus,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { request, node } = world
   const { nodeName, nodeUID, service } = request.spec
+  if (phase === 'Finishing' && !isOpen(request))
+    return (await liveSlotOf(client, request.metadata.name ?? '', signal)) !== undefined
   if (outcome === 'NodeGone') return (await liveNodeOf(client, nodeName, signal))?.metadata.uid !== nodeUID
-  if (phase !== 'Granted' || request.status?.phase === 'Granted' || !service.drain) return true
-  return planDrain(await livePodsOn(client, nodeName, signal), []).left.length === 0
+  const isDrained = conditions?.some(({ type, status }) => type === 'Drained' && status === 'True')
+  if (phase !== 'Granted' || request.status?.phase !== 'Claimed' || !isDrained || !service.drain || !node) return true
+  return drainPlan(world, node, await livePodsOn(client, nodeName, signal)).left.length === 0
 }
 
-async function drain(
-  { ports, pace }: RequestTurnParts,
-  request: MaintenanceRequest,
-  step: Extract<RequestStep, { do: 'drain' }>,
+/** A pod is gone before its volumes are. Who wants to wait for them is told which are left. */
+async function waitsForVolumes(
+  ports: QueuePorts,
+  world: RequestWorld,
+  status: MaintenanceRequestStatus,
   signal: AbortSignal,
-): Promise<{ readonly lookAgainMs: number }> {
-  const { client, clock } = ports
-  const nowMs = clock.now()
-  // Budgets that seem to have nothing to give are asked now and then all the same: the API server knows best.
-  const refused = step.plan.refusals.filter(({ neverPasses, budget }) => budget && !neverPasses).map(({ pod }) => pod)
-  const askable = pace.due([...step.plan.evictNow, ...refused.slice(0, 1)], nowMs)
-  const wasStarted = request.status?.drain !== undefined
-  const isNews = !isDeepStrictEqual(request.status?.drain, step.status.drain)
-  // The intention first: whoever takes over sees that a drain is under way.
-  if (!wasStarted || (isNews && pace.mayReport(request.metadata.name ?? '', nowMs))) {
-    await writeStatus(ports, request, step.status, signal)
-    if (!wasStarted) return { lookAgainMs: 0 }
-  }
-  const results = await evictPods(client, askable.pods, signal)
-  pace.note(results, clock.now())
-  for (const result of results)
-    if (result.result === 'failed')
-      ports.log.warn({ pod: podName(result.pod), why: result.why }, 'a pod could not be evicted')
-  return { lookAgainMs: isNews ? 1_000 : Math.min(askable.nextMs ?? 5_000, 5_000) }
+): Promise<boolean> {
+  const { request, settings, node, now } = world
+  if (!settings.drain.waitForVolumes || !node || !request.status || !isDrainedNow(request, status)) return false
+  const attached = await volumesOn(ports.client, request.spec.nodeName, signal)
+  const message = volumesToWaitFor(drainPlan(world, node), attached)
+  if (message === undefined) return false
+  const told = request.status.conditions?.find(({ type }) => type === 'Drained')?.message
+  const waiting = { type: 'Drained', status: 'False', reason: volumesAttached, message } as const
+  if (told !== message) await writeStatus(ports, request, withCondition(request.status, waiting, now), signal)
+  return true
 }
 
-function podName(pod: { readonly metadata: { readonly namespace?: string; readonly name?: string } }): string {
-  return `${pod.metadata.namespace}/${pod.metadata.name}`
+/** The write that lets the work begin because nothing is left to drain. */
+function isDrainedNow(request: MaintenanceRequest, { phase, conditions }: MaintenanceRequestStatus): boolean {
+  const isDrained = conditions?.some(({ type, status }) => type === 'Drained' && status === 'True') ?? false
+  return phase === 'Granted' && request.status?.phase === 'Claimed' && isDrained && request.spec.service.drain
+}
+
+async function patchNode(
+  { client }: QueuePorts,
+  request: MaintenanceRequest,
+  patch: Parameters<QueuePorts['client']['patch']>[2],
+  options: { readonly subresource?: 'status' },
+  signal: AbortSignal,
+): Promise<void> {
+  const ref = { name: request.spec.nodeName }
+  await client.patch(resources.nodes, ref, patch, { ...options, fieldManager: controllerManager, signal })
+}
+
+/** Somebody undid our cordon while the node is out: it is put back, and they hear of it. */
+function tellOfRepair({ recorder }: QueuePorts, { request, slot }: RequestWorld, isRepair: boolean): void {
+  if (!isRepair || !slot) return
+  const { nodeName, nodeUID } = request.spec
+  recorder.record({
+    regarding: { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUID },
+    type: 'Warning',
+    reason: 'MaintenanceCordonedAgain',
+    action: 'Maintain',
+    note: `somebody uncordoned the node during ${request.metadata.name}; \`fettle node release\` ends it`,
+  })
+}
+
+/** What was said to the pods is taken back when the node stays after all. */
+async function withdraw(
+  { client, offersEvictionRequest }: QueuePorts,
+  { request, podsOnNode }: RequestWorld,
+  status: MaintenanceRequestStatus,
+  signal: AbortSignal,
+): Promise<void> {
+  const isCancelled = request.status?.phase === 'Claimed' && status.phase === 'Finishing'
+  if (isCancelled && offersEvictionRequest) await withdrawEvictionRequests(client, podsOnNode, signal)
 }
 
 async function writeFinalizers(
@@ -131,10 +210,24 @@ async function writeFinalizers(
   isAdding: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = '', resourceVersion, uid, finalizers = [] } = request.metadata
-  const others = finalizers.filter((one) => one !== finalizer)
-  const body = { metadata: { resourceVersion, uid, finalizers: isAdding ? [...others, finalizer] : others } }
-  await ports.client.patch(
+  const others = (request.metadata.finalizers ?? []).filter((one) => one !== finalizer)
+  await patchMetadata(ports, request, { finalizers: isAdding ? [...others, finalizer] : others }, signal)
+}
+
+async function removeVerb(ports: QueuePorts, request: MaintenanceRequest, signal: AbortSignal): Promise<void> {
+  const annotations = Object.fromEntries(Object.values(verbAnnotations).map((key) => [key, null]))
+  await patchMetadata(ports, request, { annotations }, signal)
+}
+
+async function patchMetadata(
+  { client }: QueuePorts,
+  request: MaintenanceRequest,
+  change: object,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name = '', resourceVersion, uid } = request.metadata
+  const body = { metadata: { resourceVersion, uid, ...change } }
+  await client.patch(
     maintenanceRequests,
     { name },
     { type: 'merge', body },
@@ -162,7 +255,7 @@ async function writeStatus(
   )
   ports.recorder.record({
     regarding: { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUID },
-    type: 'Normal',
+    type: status.phase === 'Held' ? 'Warning' : 'Normal',
     reason: `Maintenance${status.phase}`,
     action: 'Maintain',
     note: `${request.metadata.name}: ${line?.message ?? status.phase}`,

@@ -1,16 +1,21 @@
-import type { MaintenanceRequest, Waiting } from '../api/index.ts'
-import { WorkQueue } from '../kube/index.ts'
+import { budgetName, type MaintenanceRequest, maintenanceRequests, type Waiting } from '../api/index.ts'
+import { isNotFound, WorkQueue } from '../kube/index.ts'
 import { EvictionPace } from './eviction-pace.ts'
 import { takeLedgerTurn } from './ledger-turn.ts'
 import { isOpen } from './order.ts'
 import type { QueuePorts } from './ports.ts'
 import { takeRequestTurn } from './request-turn.ts'
+import { expiredRequests } from './retention.ts'
 import { requestsOfNode } from './views.ts'
 
 const ledgerKey = 'ledger'
+const tidyKey = 'tidy'
 const requestPrefix = 'request/'
 /** Even if every event were lost, the line is looked at this often. */
 const lookAnywayMs = 30_000
+const tidyEveryMs = 600_000
+/** Whoever is far back in the line is told of a new place only now and then: else one claim would cost a write for each. */
+const [toldAtOnce, toldEveryMs] = [10, 600_000]
 
 /** Runs the queue until the signal aborts: every change wakes what it may concern, and each turn looks at all of it anew. */
 export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<void> {
@@ -27,7 +32,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
       if (attempt > 2) log.warn({ key, attempt, why }, 'a turn failed and is tried again')
     },
   })
-  let waiting: ReadonlyMap<string, Omit<Waiting, 'since'>> = new Map()
+  const news = new LineNews(clock)
   const pace = new EvictionPace(random)
   const wakeRequest = (request: MaintenanceRequest) => queue.add(`${requestPrefix}${request.metadata.name}`)
   const wakeNode = (nodeName: string | undefined) => {
@@ -35,49 +40,130 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     if (node)
       for (const request of requestsOfNode(views, node.metadata.uid ?? '')) if (isOpen(request)) wakeRequest(request)
   }
-  const wakeAll = () => {
-    for (const request of views.requests.values()) if (isOpen(request)) wakeRequest(request)
-  }
+  const wakeLedger = () => queue.add(ledgerKey)
+  const holdsSlots = () => (views.budgets.get({ name: budgetName })?.status?.slots.length ?? 0) > 0
   const stops = [
     views.requests.subscribe(({ object }) => {
-      queue.add(ledgerKey)
+      wakeLedger()
+      // Those that share its slot wait for what it does.
+      for (const request of requestsOfNode(views, object.spec.nodeUID)) if (isOpen(request)) wakeRequest(request)
       wakeRequest(object)
     }),
-    views.budgets.subscribe(() => {
-      queue.add(ledgerKey)
-      wakeAll()
+    views.budgets.subscribe(({ object, old }) => {
+      wakeLedger()
+      // The others hear through the line; a thousand of them need not look at every slot that comes and goes.
+      const isAbout = new Set(
+        [object, old].flatMap((budget) => budget?.status?.slots.flatMap((slot) => slot.requests) ?? []),
+      )
+      for (const request of views.requests.values())
+        if (isAbout.has(request.metadata.name ?? '') || (isOpen(request) && request.status?.slot)) wakeRequest(request)
     }),
     views.nodes.subscribe(({ object }) => {
       for (const request of requestsOfNode(views, object.metadata.uid ?? '')) wakeRequest(request)
-      if (views.requests.size > 0) queue.add(ledgerKey)
+      if (views.requests.size > 0 || holdsSlots()) wakeLedger()
     }),
-    views.pods.subscribe(({ object }) => wakeNode(object.spec?.nodeName)),
+    views.pods.subscribe(({ object }) => {
+      wakeNode(object.spec?.nodeName)
+      // Many pods change all the time; who waits for one of them can wait a second longer.
+      if (news.waitsFor('Blocker')) queue.addAfter(ledgerKey, 1_000)
+    }),
     views.disruptionBudgets.subscribe(() => {
       for (const request of views.requests.values()) if (request.status?.phase === 'Claimed') wakeRequest(request)
     }),
+    views.daemonSets.subscribe(wakeLedger),
+    views.heartbeats.subscribe(({ object }) => wakeNode(object.metadata.name)),
+    ports.windows.subscribe(wakeLedger),
+    ports.blockers.subscribe(wakeLedger),
   ]
   queue.start(async (key, context) => {
+    if (key === tidyKey) {
+      await tidy(ports, context.signal)
+      return { requeueAfterMs: tidyEveryMs }
+    }
     if (key !== ledgerKey) {
       const name = key.slice(requestPrefix.length)
-      const again = await takeRequestTurn({ ports, pace, waiting: waiting.get(name) }, name, context.signal)
+      const again = await takeRequestTurn({ ports, pace, waiting: news.of(name) }, name, context.signal)
       return again && { requeueAfterMs: again.lookAgainMs }
     }
     const turn = await takeLedgerTurn(ports, context.signal)
-    const changed = [...turn.waiting.keys()].filter(
-      (name) =>
-        waiting.get(name)?.message !== turn.waiting.get(name)?.message ||
-        waiting.get(name)?.position !== turn.waiting.get(name)?.position,
-    )
-    waiting = turn.waiting
-    for (const name of [...turn.touched, ...changed]) queue.add(`${requestPrefix}${name}`)
-    pace.forgetAllBut(new Set([...views.pods.values()].map((pod) => pod.metadata.uid ?? '')))
-    return { requeueAfterMs: lookAnywayMs }
+    for (const name of [...turn.touched, ...news.take(turn.waiting)]) queue.add(`${requestPrefix}${name}`)
+    pace.forgetAllBut(new Set([...views.pods.values()].map((pod) => pod.metadata.uid ?? '')), clock.now())
+    const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs()) - clock.now()
+    return {
+      requeueAfterMs: Math.max(0, Math.min(lookAnywayMs, wakeInMs, ports.blockers.nextChangeMs() ?? lookAnywayMs)),
+    }
   })
-  queue.add(ledgerKey)
+  wakeLedger()
+  queue.add(tidyKey)
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
   for (const stop of stops) stop()
   await queue.drain(AbortSignal.timeout(5_000))
+}
+
+/** Finished requests that nobody needs any more go. */
+async function tidy({ client, views, clock, log }: QueuePorts, signal: AbortSignal): Promise<void> {
+  for (const { metadata } of expiredRequests(views.requests.values(), clock.now())) {
+    const { name = '', uid = '' } = metadata
+    try {
+      await client.delete(maintenanceRequests, { name }, { uid, signal })
+      log.info({ request: name }, 'a finished request is old enough to go')
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+}
+
+type Place = Omit<Waiting, 'since'>
+
+/** What those in line have been told of their place, and whom to tell now. */
+class LineNews {
+  readonly #clock: QueuePorts['clock']
+  #places: ReadonlyMap<string, Place> = new Map()
+  readonly #told = new Map<string, { readonly place: Place; readonly atMs: number }>()
+
+  constructor(clock: QueuePorts['clock']) {
+    this.#clock = clock
+  }
+
+  /** What a request is told now: the truth if it is near the head or waits for something else, else what it knows. */
+  of(name: string): Place | undefined {
+    return this.#told.get(name)?.place
+  }
+
+  /** Takes the line as it is now; answers who has to be told. */
+  take(places: ReadonlyMap<string, Place>): string[] {
+    const nowMs = this.#clock.now()
+    this.#places = places
+    for (const name of this.#told.keys()) if (!places.has(name)) this.#told.delete(name)
+    const due = [...places].filter(([name, place]) => this.#isDue(this.#told.get(name), place, nowMs))
+    for (const [name, place] of due) this.#told.set(name, { place, atMs: nowMs })
+    return due.map(([name]) => name)
+  }
+
+  waitsFor(what: Place['for']): boolean {
+    for (const place of this.#places.values()) if (place.for === what) return true
+    return false
+  }
+
+  /** When somebody who was not told at once has to be. */
+  nextMs(): number {
+    const waits = [...this.#places].flatMap(([name, place]) => {
+      const told = this.#told.get(name)
+      return told && !isSame(told.place, place) ? [told.atMs + toldEveryMs] : []
+    })
+    return Math.min(...waits, Number.POSITIVE_INFINITY)
+  }
+
+  #isDue(told: { readonly place: Place; readonly atMs: number } | undefined, place: Place, nowMs: number): boolean {
+    if (!told) return true
+    if (isSame(told.place, place)) return false
+    return (place.position ?? 0) <= toldAtOnce || told.place.for !== place.for || told.atMs + toldEveryMs <= nowMs
+  }
+}
+
+function isSame(a: Place, b: Place): boolean {
+  return a.for === b.for && a.message === b.message && a.position === b.position
 }

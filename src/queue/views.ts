@@ -5,6 +5,8 @@ import {
   maintenanceRequests,
 } from '../api/index.ts'
 import {
+  type KubeObject,
+  type Lease,
   type NodeObject,
   type PodDisruptionBudget,
   type PodObject,
@@ -12,6 +14,7 @@ import {
   resources,
   type SharedCaches,
 } from '../kube/index.ts'
+import { heartbeatNamespace } from './heartbeats.ts'
 
 /** What the queue watches. All controllers of a process share these caches. */
 export interface QueueViews {
@@ -20,6 +23,9 @@ export interface QueueViews {
   readonly disruptionBudgets: ResourceCache<PodDisruptionBudget>
   readonly requests: ResourceCache<MaintenanceRequest>
   readonly budgets: ResourceCache<MaintenanceBudget>
+  readonly daemonSets: ResourceCache<KubeObject>
+  /** Signs of life of nodes at work. */
+  readonly heartbeats: ResourceCache<Lease>
 }
 
 export const podsByNode = 'node'
@@ -35,9 +41,23 @@ export function openViews(caches: SharedCaches): QueueViews {
       indexes: { [requestsByNode]: nodeUidOf },
     }),
     budgets: caches.of<MaintenanceBudget>({ resource: maintenanceBudgets }),
+    daemonSets: caches.of<KubeObject>({ resource: resources.daemonSets, trim: onlyMetadata }),
+    heartbeats: caches.of<Lease>({ resource: resources.leases, namespace: heartbeatNamespace }),
   }
 }
 
+/** Of a DaemonSet only its existence and its annotations are asked for. */
+const onlyMetadata = ({
+  metadata: { name, namespace, uid, resourceVersion, annotations },
+}: KubeObject): KubeObject => ({
+  metadata: {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(annotations === undefined ? {} : { annotations }),
+  },
+})
 const nodeNameOf = (pod: PodObject) => pod.spec?.nodeName
 const nodeUidOf = (request: MaintenanceRequest) => request.spec.nodeUID
 
@@ -47,9 +67,11 @@ export function requestsOfNode(views: Pick<QueueViews, 'requests'>, nodeUID: str
 
 const oldestViewMs = 60_000
 
-/** A sentence when nodes or requests have not been heard of for too long to claim anything. */
-export function staleView(views: QueueViews): string | undefined {
-  for (const [what, cache] of Object.entries({ nodes: views.nodes, requests: views.requests })) {
+/** A sentence when one of these views has not been heard of for too long to claim anything. */
+export function staleView(
+  views: Readonly<Record<string, Pick<ResourceCache<KubeObject>, 'stats'>>>,
+): string | undefined {
+  for (const [what, cache] of Object.entries(views)) {
     const { lastContactAgeMs = Number.POSITIVE_INFINITY, isConnected } = cache.stats()
     // A quiet watch is heard of by a bookmark about once a minute; only a broken one is stale.
     if (!isConnected && lastContactAgeMs > oldestViewMs)

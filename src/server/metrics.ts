@@ -27,6 +27,12 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     fill: (gauge, { isLeader }) => gauge.set(isLeader() ? 1 : 0),
   },
   {
+    name: 'fettle_time_zone_data_info',
+    help: 'Always 1; the label has the version of the zone data that windows are computed with',
+    labels: ['version'],
+    fill: (gauge) => gauge.set({ version: process.versions.tz ?? 'unknown' }, 1),
+  },
+  {
     name: 'fettle_maintenance_requests',
     help: 'MaintenanceRequests by phase',
     labels: ['phase'],

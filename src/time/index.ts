@@ -1,1 +1,13 @@
 export { type Clock, systemClock } from './clock.ts'
+export { durationMs, durationText } from './duration.ts'
+export { type Interval, merge } from './interval.ts'
+export { openSince, upcoming } from './upcoming.ts'
+export {
+  type ExclusionText,
+  intervals,
+  type ReadWindow,
+  readWindow,
+  type WindowProblem,
+  weekdays,
+} from './window.ts'
+export { type Zone, zoneOf } from './zone.ts'

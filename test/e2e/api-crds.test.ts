@@ -55,16 +55,12 @@ describe('a MaintenanceRequest', () => {
     ['requestedBy', 'jdoe-at-example'],
     ['windows', ['night']],
     ['bypassWindow', 'the disk is on fire'],
-    ['drain', { deadline: '30m' }],
-    ['deadlines', { return: '15m' }],
-  ] as const)('is refused with %s, which does nothing yet', async ([field, value]) => {
-    expect(await refusal(api().tryRequest({ [field]: value }))).toContain(
-      `spec.${field}: Forbidden: ${field} has no effect in this version of Fettle; leave it out`,
-    )
-  })
-
-  test.for(['Host', 'Reboot'])('is refused with work %s, which nobody does yet', async (work) => {
-    expect(await refusal(api().tryRequest({ work }))).toContain('spec.work: Forbidden: work can only be External')
+    ['drain', { deadline: '30m', onDeadline: 'Requeue', gracePeriodMax: '5m', backend: 'Eviction' }],
+    ['deadlines', { work: '1h', return: '15m', maxReboots: 3 }],
+    ['work', 'Host'],
+    ['work', 'Reboot'],
+  ] as const)('keeps %s as it was written (case %#)', async ([field, value]) => {
+    expect((await api().createRequest({ [field]: value })).spec?.[field]).toEqual(value)
   })
 
   test.for([

@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml'
 import { maintenanceBudgets } from '../../src/api/index.ts'
 import { type ConnectedClient, connect, type KubeObject, loadKubeconfig, resources } from '../../src/kube/index.ts'
 import { type FettleResult, fettle, type TemporaryHome, temporaryHome } from '../support/fettle-process.ts'
+import { objectCount } from '../support/install-set.ts'
 
 /** On simulated nodes, where no pod of ours may run: what is said and written, not what starts. */
 let home: TemporaryHome
@@ -39,7 +40,7 @@ describe('fettle install', () => {
     const printed = await fettle(['install', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere', HOME: home.path } })
     expect(printed).toMatchObject({ code: 0, stderr: '' })
     const kinds = parseAllDocuments(printed.stdout).map((document) => document.get('kind'))
-    expect(kinds).toHaveLength(19)
+    expect(kinds).toHaveLength(objectCount)
     expect(kinds.slice(0, 3)).toEqual(['Namespace', 'Namespace', 'CustomResourceDefinition'])
   })
 
@@ -47,7 +48,9 @@ describe('fettle install', () => {
     const dry = await run('install', '--dry-run')
     expect(dry.code).toBe(0)
     expect(dry.stdout).toContain('create    Deployment fettle-system/fettle-controller\n')
-    expect(dry.stdout).toMatch(/\n19 to create, 0 to change, 0 as they should be; nothing was changed\n$/)
+    expect(dry.stdout.split('\n').at(-2)).toBe(
+      `${objectCount} to create, 0 to change, 0 as they should be; nothing was changed`,
+    )
     expect(await namesOf(resources.namespaces)).not.toContain('fettle-system')
   })
 
@@ -61,7 +64,7 @@ describe('fettle install', () => {
 
   test('changes nothing the second time, and only what differs the third', async () => {
     const again = await run('install', '--no-wait')
-    expect(again.stderr).toContain('19 objects: 0 created, 0 changed, 19 as they were')
+    expect(again.stderr).toContain(`${objectCount} objects: 0 created, 0 changed, ${objectCount} as they were`)
     const dry = await run('install', '--replicas', '3', '--dry-run')
     expect(dry.stdout.split('\n').filter((line) => line.startsWith('change'))).toEqual([
       'change    Deployment fettle-system/fettle-controller',
@@ -71,7 +74,7 @@ describe('fettle install', () => {
   test('takes back what somebody changed by hand', async () => {
     const ref = { name: 'fettle-controller' }
     await admin.patch(resources.clusterRoles, ref, { type: 'merge', body: { rules: [] } })
-    expect((await run('install', '--no-wait')).stderr).toContain('0 created, 1 changed, 18 as they were')
+    expect((await run('install', '--no-wait')).stderr).toContain(`0 created, 1 changed, ${objectCount - 1} as they were`)
   })
 
   test('refuses a second installation in another namespace', async () => {
@@ -100,7 +103,15 @@ describe('fettle uninstall', () => {
     })
     const gone = await run('uninstall', '--timeout', '60')
     expect(gone).toMatchObject({ code: 0, stdout: 'Fettle is gone\n' })
-    for (const kind of ['customResourceDefinitions', 'clusterRoles', 'clusterRoleBindings', 'namespaces'] as const)
+    const kinds = [
+      'customResourceDefinitions',
+      'validatingAdmissionPolicies',
+      'validatingAdmissionPolicyBindings',
+      'clusterRoles',
+      'clusterRoleBindings',
+      'namespaces',
+    ] as const
+    for (const kind of kinds)
       expect((await namesOf(resources[kind])).filter((name) => name.includes('fettle'))).toEqual([])
   })
 

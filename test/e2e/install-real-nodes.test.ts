@@ -20,6 +20,8 @@ import {
 import { isOpen } from '../../src/queue/index.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { chart, helmProgram } from '../support/helm.ts'
+import { objectCount } from '../support/install-set.ts'
+import { patient } from '../support/queue-cluster.ts'
 import { bringUpRealCluster, podsOf, type RealCluster, realNodes } from '../support/real-cluster.ts'
 
 const missing = await missingForRealNodes()
@@ -118,6 +120,53 @@ function slowlyStopping(node: string) {
           containers: [{ name: 'slow', image: 'registry.example/slow:1' }],
         },
       },
+    },
+  }
+}
+
+/** Three real pods on a real node. */
+function quicklyStopping(node: string) {
+  const labels = { app: 'quick' }
+  const containers = [{ name: 'quick', image: 'fettle.dev/pause:dev', imagePullPolicy: 'Never' }]
+  return {
+    metadata: { name: 'quick', namespace: 'default' },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          nodeSelector: { 'kubernetes.io/hostname': node },
+          terminationGracePeriodSeconds: 1,
+          containers,
+        },
+      },
+    },
+  }
+}
+
+/** The names of pods in the order in which they were told to stop: three of the workload, and this one. */
+function followEnds(ownPod: string): { stop(): Promise<readonly string[]> } {
+  const told: string[] = []
+  const end = new AbortController()
+  const follow = async () => {
+    try {
+      for await (const event of cluster.admin.watch<PodObject>(resources.pods, { signal: end.signal })) {
+        if (event.type === 'BOOKMARK') continue
+        const { name = '', labels, deletionTimestamp } = event.object.metadata
+        const isMeant = name === ownPod || labels?.['app'] === 'quick'
+        if (isMeant && deletionTimestamp && !told.includes(name)) told.push(name)
+      }
+    } catch (error) {
+      if (!end.signal.aborted) throw error
+    }
+  }
+  const following = follow()
+  return {
+    async stop() {
+      end.abort(new Error('seen enough'))
+      await following
+      return told
     },
   }
 }
@@ -252,11 +301,29 @@ describe.skipIf(missing.length > 0)(
     test('without Helm is the same, and is ready when the command returns', async () => {
       const installed = await cluster.fettle('install', '--image', image, '--node-selector', 'fettle.dev/real=true')
       expect(installed, installed.stderr).toMatchObject({ code: 0 })
-      expect(installed.stderr).toContain('19 objects: 19 created, 0 changed, 0 as they were')
+      expect(installed.stderr).toContain(`${objectCount} objects: ${objectCount} created, 0 changed, 0 as they were`)
       expect(await podsOf(cluster.admin)).toEqual(everyPodReady)
       console.log(`fettle install: ${installed.seconds.toFixed(1)} s`)
       const again = await cluster.fettle('install', '--image', image, '--node-selector', 'fettle.dev/real=true')
-      expect(again.stderr).toContain('19 objects: 0 created, 0 changed, 19 as they were')
+      expect(again.stderr).toContain(`${objectCount} objects: 0 created, 0 changed, ${objectCount} as they were`)
+    })
+
+    test('drains the node that its leader runs on: the leader goes last, and the other one finishes', async () => {
+      const leader = await leaderPod()
+      const { spec } = await cluster.admin.get<PodObject>(resources.pods, { name: leader, namespace })
+      const node = spec?.nodeName ?? ''
+      await cluster.admin.create(resources.deployments, quicklyStopping(node))
+      await eventually(async () => expect(await runningOn(node)).toBe(3), { withinMs: 40_000, everyMs: 500 })
+      const ends = followEnds(leader)
+      const asked = await cluster.fettle('node', 'maintain', node, '--reason', 'own node')
+      expect(asked, asked.stderr).toMatchObject({ code: 0 })
+      expect(await leaderPod()).not.toBe(leader)
+      expect((await ends.stop()).at(-1)).toBe(leader)
+      expect(await runningOn(node)).toBe(0)
+      await cluster.kubectl('delete', 'deployment', 'quick', '--namespace', 'default')
+      const returned = await cluster.fettle('node', 'return', node)
+      expect(returned, returned.stderr).toMatchObject({ code: 0 })
+      await eventually(async () => expect(await podsOf(cluster.admin)).toHaveLength(4), patient)
     })
 
     test('without Helm refuses to go while a node is out, and gives it back when forced', async () => {
@@ -271,6 +338,25 @@ describe.skipIf(missing.length > 0)(
       expect(await nodeMarks()).toEqual([])
       expect(await leftBehind()).toEqual([])
       expect(await namesOf(resources.namespaces)).not.toContain(`Namespace ${namespace}`)
+    })
+
+    test('on a cluster of one node does not wait for itself', async () => {
+      for await (const page of cluster.admin.list<NodeObject>(resources.nodes))
+        for (const { metadata } of page.items)
+          if (metadata.name !== 'real-1') {
+            const removed = await cluster.dev('node', 'remove', metadata.name ?? '')
+            expect(removed, removed.stderr).toMatchObject({ code: 0 })
+          }
+      const installed = await cluster.fettle('install', '--image', image, '--replicas', '1')
+      expect(installed, installed.stderr).toMatchObject({ code: 0 })
+      const before = await podsOf(cluster.admin)
+      const asked = await cluster.fettle('node', 'maintain', 'real-1', '--reason', 'the only one')
+      expect(asked, asked.stderr).toMatchObject({ code: 0 })
+      expect((await cluster.admin.get<NodeObject>(resources.nodes, { name: 'real-1' })).spec?.unschedulable).toBe(true)
+      expect(await podsOf(cluster.admin)).toEqual(before)
+      const returned = await cluster.fettle('node', 'return', 'real-1')
+      expect(returned, returned.stderr).toMatchObject({ code: 0 })
+      expect(await nodeMarks()).toEqual([])
     })
   },
 )

@@ -93,25 +93,29 @@ test('of control-plane nodes one is out, even if the budget has room', async (co
   })
 })
 
-test('a ledger that was deleted is made again with the slots that are held, and their tokens', async (context) => {
+test('a ledger that is deleted stays until no slot is held, lets nobody out, and comes back with its defaults', async (context) => {
   const ground = await prepareQueue(context)
   const [node, other] = [await ground.addNode(), await ground.addNode()]
+  await ground.setBudget({ max: 2 })
   await ground.startQueue()
   const { metadata } = await ground.ask(node)
-  const granted = await ground.untilPhase(metadata.name, 'Granted')
+  await ground.untilPhase(metadata.name, 'Granted')
   const { metadata: old } = await ground.budget()
+  expect(old.finalizers).toEqual(['fettle.dev/ledger'])
   await ground.admin.delete(maintenanceBudgets, { name: 'cluster' }, { uid: old.uid ?? '' })
   const next = await ground.ask(other)
   await eventually(async () => {
-    const { metadata: made, status } = await ground.budget()
-    expect(made.uid).not.toBe(old.uid)
-    expect(status).toMatchObject({
-      nextToken: 2,
-      slots: [{ node, token: 1, requests: [metadata.name], takenAt: granted.status?.slot?.takenAt }],
+    expect((await ground.request(next.metadata.name)).status?.waiting).toMatchObject({
+      for: 'Budget',
+      message: 'MaintenanceBudget cluster is being deleted; it comes back with its defaults once no slot is held',
     })
   }, patient)
-  await ground.untilPhase(next.metadata.name, 'Queued')
+  expect((await ground.budget()).metadata.uid).toBe(old.uid)
+  expect(await slotsOf(ground)).toMatchObject([{ node, token: 1 }])
   expect(await cordonOf(ground, other)).toEqual(inService)
   await ground.want(metadata.name, 'Return')
-  expect((await ground.untilPhase(next.metadata.name, 'Granted')).status?.slot?.token).toBe(2)
+  await ground.untilPhase(next.metadata.name, 'Granted')
+  const { metadata: made, spec } = await ground.budget()
+  expect(made.uid).not.toBe(old.uid)
+  expect(spec.max).toBe(1)
 })

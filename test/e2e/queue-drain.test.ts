@@ -103,3 +103,37 @@ test('a pod without a controller stops the drain with a reason; a DaemonSet pod 
   await ground.untilPhase(metadata.name, 'Granted')
   expect((await ground.podsOn(node)).map(({ metadata: { uid } }) => uid)).toEqual([daemon?.metadata.uid])
 })
+
+test('system-critical pods stay in service until all others have left', async (context) => {
+  const ground = await prepareQueue(context)
+  const { admin, namespace } = ground
+  const node = await ground.addNode()
+  const replicaSet = (app: string, spec: object, annotations = {}) =>
+    admin.create(resources.replicaSets, {
+      metadata: { name: app, namespace },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app } },
+        template: { metadata: { labels: { app }, annotations }, spec: { ...pinnedTo(node), ...spec } },
+      },
+    } as KubeObject)
+  await replicaSet('dns', { priorityClassName: 'system-cluster-critical' })
+  await replicaSet('web', {}, { 'simulate.fettle.dev/stop': 'never' })
+  await ground.untilRunning(node, 'dns', 1)
+  const [web] = await ground.untilRunning(node, 'web', 1)
+  await ground.startQueue()
+  const { metadata } = await ground.ask(node)
+  const webNow = () => admin.get<PodObject>(resources.pods, { name: web?.metadata.name ?? '', namespace })
+  await eventually(async () => expect((await webNow()).metadata.deletionTimestamp).toBeDefined(), patient)
+  await stays(async () => {
+    const dns = (await ground.podsOn(node)).find((pod) => pod.metadata.labels?.['app'] === 'dns')
+    expect(dns?.metadata.deletionTimestamp).toBeUndefined()
+  }, 2_000)
+  await admin.delete(
+    resources.pods,
+    { name: web?.metadata.name ?? '', namespace },
+    { uid: 'any', gracePeriodSeconds: 0 },
+  )
+  await ground.untilPhase(metadata.name, 'Granted')
+  expect(await ground.podsOn(node)).toEqual([])
+})

@@ -22,12 +22,15 @@ export interface DevCluster {
 
 /** A cluster of its own for one piece of work, with everything that can be broken in it. */
 export async function withDevCluster<T>(
-  options: { readonly name: string },
+  options: { readonly name: string; readonly simulatedNodes?: number },
   work: (cluster: DevCluster) => Promise<T>,
 ): Promise<T> {
   const report = plainReport()
   try {
-    const record = await bringUp({ name: options.name, simulatedNodes: 0, zones: 1, realNodes: 0 }, report)
+    const record = await bringUp(
+      { name: options.name, simulatedNodes: options.simulatedNodes ?? 0, zones: 1, realNodes: 0 },
+      report,
+    )
     const program = await controlPlaneProgram(report, places())
     const proxy = await startFaultProxy(record, { speakAs: 'admin' })
     const kubeconfigPath = join(record.folder, 'kubeconfig')

@@ -1,4 +1,15 @@
+import { installManifests } from '../../src/cli/install-manifests.ts'
 import type { KubeObject } from '../../src/kube/index.ts'
+
+/** How many objects an installation has, whatever its settings. */
+export const objectCount = installManifests({
+  namespace: 'any',
+  version: '0.0.0',
+  managedBy: 'any',
+  image: 'any',
+  replicas: 1,
+  nodeSelector: {},
+}).length
 
 /**
  * A set of manifests in one form, whoever wrote them: sorted, without who takes care of them, and without what only

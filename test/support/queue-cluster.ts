@@ -7,8 +7,12 @@ import {
   type MaintenanceBudget,
   type MaintenanceRequest,
   maintenanceBudgets,
+  maintenanceFreezes,
   maintenanceRequests,
+  maintenanceWindows,
   type Phase,
+  type RequestVerb,
+  verbAnnotations,
 } from '../../src/api/index.ts'
 import { adminKubeconfig } from '../../src/dev/index.ts'
 import {
@@ -23,11 +27,10 @@ import {
   type PodObject,
   type Resource,
   resources,
-  SharedCaches,
 } from '../../src/kube/index.ts'
-import { openViews, type QueuePorts, type QueueViews, runQueue } from '../../src/queue/index.ts'
-import { systemClock } from '../../src/time/index.ts'
+import type { QueuePorts, QueueViews } from '../../src/queue/index.ts'
 import { ensureDefaultAccount, eventually, type Ground, prepareGround, sharedRecord, type Test } from './e2e-cluster.ts'
+import { runInstance } from './queue-instance.ts'
 
 /** Generous: the machine may be busy, and nothing here is about speed. */
 export const patient = { withinMs: 60_000, everyMs: 50 } as const
@@ -39,7 +42,7 @@ export async function installCrds(client: KubeClient): Promise<void> {
       fieldManager: 'e2e',
       force: true,
     })
-  for (const resource of [maintenanceRequests, maintenanceBudgets])
+  for (const resource of [maintenanceRequests, maintenanceBudgets, maintenanceWindows, maintenanceFreezes])
     await eventually(() => listOf(client, resource), patient)
 }
 
@@ -87,6 +90,10 @@ export interface QueueGround extends Ground {
   addWorkload(node: string, options: { readonly app: string; readonly replicas: number }): Promise<void>
   ask(node: string, spec?: object): Promise<MaintenanceRequest & { readonly metadata: { readonly name: string } }>
   want(request: string, want: 'Return'): Promise<void>
+  /** A person's word on a request, as the command line writes it. */
+  say(request: string, verb: RequestVerb, reason: string): Promise<void>
+  /** What nobody but the controller should do: changes a status by hand. */
+  editStatus(resource: Resource, name: string, status: object): Promise<void>
   setBudget(spec: object): Promise<void>
   request(name: string): Promise<MaintenanceRequest>
   node(name: string): Promise<NodeObject>
@@ -168,6 +175,17 @@ export async function prepareQueue(test: Test): Promise<QueueGround> {
     async want(name, want) {
       await admin.patch(maintenanceRequests, { name }, { type: 'merge', body: { spec: { want } } })
     },
+    async say(name, verb, reason) {
+      const annotations = {
+        [verbAnnotations.verb]: verb,
+        [verbAnnotations.reason]: reason,
+        [verbAnnotations.by]: 'jdoe-at-example',
+      }
+      await admin.patch(maintenanceRequests, { name }, { type: 'merge', body: { metadata: { annotations } } })
+    },
+    async editStatus(resource, name, status) {
+      await admin.patch(resource, { name }, { type: 'merge', body: { status } }, { subresource: 'status' })
+    },
     async setBudget(spec) {
       const budget = { metadata: { name: budgetName }, spec } as KubeObject
       await admin.apply(maintenanceBudgets, budget, { fieldManager: 'e2e', force: true })
@@ -223,26 +241,7 @@ async function startQueue(
   const client = options.client ?? admin
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, testSignal, ...(options.signal ? [options.signal] : [])])
-  const caches = new SharedCaches({ client, signal })
-  const views = openViews(caches)
-  const ended = caches
-    .waitForSync(signal)
-    .then(() =>
-      runQueue(
-        {
-          client,
-          views: options.see?.(views) ?? views,
-          clock: systemClock,
-          random: Math.random,
-          recorder: { record: () => undefined },
-          log: options.log ?? { info: () => undefined, warn: () => undefined },
-        },
-        signal,
-      ),
-    )
-    .catch((error: unknown) => {
-      if (!signal.aborted) throw error
-    })
+  const ended = runInstance({ client, signal, see: options.see, log: options.log })
   const running = {
     ended,
     async stop() {
@@ -264,10 +263,13 @@ export async function emptyQueue(admin: ConnectedClient): Promise<void> {
         admin.patch(maintenanceRequests, ref, { type: 'merge', body: { metadata: { finalizers: [] } } }),
       )
     }
-    for (const { metadata } of await listOf(admin, maintenanceBudgets))
+    for (const { metadata } of await listOf(admin, maintenanceBudgets)) {
+      const ref = { name: metadata.name ?? '' }
+      await ignoreAbsence(admin.delete(maintenanceBudgets, ref, { uid: metadata.uid ?? 'any' }))
       await ignoreAbsence(
-        admin.delete(maintenanceBudgets, { name: metadata.name ?? '' }, { uid: metadata.uid ?? 'any' }),
+        admin.patch(maintenanceBudgets, ref, { type: 'merge', body: { metadata: { finalizers: [] } } }),
       )
+    }
     expect(await listOf(admin, maintenanceRequests)).toEqual([])
     expect(await listOf(admin, maintenanceBudgets)).toEqual([])
   }, patient)

@@ -18,6 +18,8 @@ export interface RealCluster {
   /** The program, told which cluster it is about. */
   fettle(...args: string[]): Promise<FettleResult>
   kubectl(...args: string[]): Promise<string>
+  /** `fettle dev`, told which cluster it is about. */
+  dev(...args: string[]): Promise<FettleResult>
   remove(): Promise<void>
 }
 
@@ -45,6 +47,7 @@ export async function bringUpRealCluster(name: string, simulatedNodes: number): 
       admin,
       image,
       fettle: (...args) => inHome(...args, '--kubeconfig', kubeconfig),
+      dev: (...args) => inHome('dev', ...args, '--name', name),
       kubectl: async (...args) => {
         const { stdout, stderr } = await inHome('dev', 'kubectl', '--name', name, '--', ...args)
         return stdout + stderr

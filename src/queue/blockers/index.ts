@@ -1,0 +1,3 @@
+export { BlockerBoard, type Candidate } from './blocker-board.ts'
+export { blockerTokens, type ReadToken } from './blocker-tokens.ts'
+export { blockersNow } from './decide-blockers.ts'

@@ -1,0 +1,69 @@
+import { type MaintenanceRequest, type MaintenanceRequestStatus, verbAnnotations } from '../api/index.ts'
+import { enterPhase } from './request-status.ts'
+import { finish, type RequestStep, type RequestWorld, withoutHeld, write } from './request-steps.ts'
+
+const outcomes = { release: 'Released', skip: 'Skipped', abort: 'Aborted' } as const
+
+interface Order {
+  readonly verb: string
+  readonly reason?: string
+  readonly by?: string
+}
+
+/** What a person wrote on the request, if anything. */
+function orderOn({ metadata }: MaintenanceRequest): Order | undefined {
+  const verb = metadata.annotations?.[verbAnnotations.verb]
+  const [reason, by] = [metadata.annotations?.[verbAnnotations.reason], metadata.annotations?.[verbAnnotations.by]]
+  return verb === undefined
+    ? undefined
+    : { verb, ...(reason ? { reason: reason.slice(0, 256) } : {}), ...(by ? { by: by.slice(0, 256) } : {}) }
+}
+
+/**
+ * Acts on a person's word. Its effect is stored before the word is removed, and each effect is recognised, so that a
+ * crash in between repeats nothing.
+ */
+export function decideVerb(world: RequestWorld): RequestStep | undefined {
+  const order = orderOn(world.request)
+  if (!order) return undefined
+  return (order.verb === 'retry' ? retry(world, order) : end(world, order)) ?? { do: 'removeVerb' }
+}
+
+function retry({ request, now }: RequestWorld, { reason, by }: Order): RequestStep | undefined {
+  const { status } = request
+  const message = `tried again${reason ? `: ${reason}` : ''}`
+  if (status?.phase === 'Held' && status.held) {
+    const again = enterPhase(request, status.held.from, { reason: 'Retry', message, by }, now)
+    return write(withoutHeld(fresh(again), now))
+  }
+  if (status?.phase === 'Queued' && status.requeue && status.requeue.notBefore > now)
+    return write({
+      ...enterPhase(request, 'Queued', { reason: 'Retry', message, by }, now),
+      requeue: { ...status.requeue, notBefore: now },
+    })
+  return undefined
+}
+
+/** Deadlines count anew, and what made it stop is not held against it again. */
+function fresh(status: MaintenanceRequestStatus): MaintenanceRequestStatus {
+  const { drain: _, ...rest } = status
+  return {
+    ...rest,
+    // Nobody watched whether the node stayed well meanwhile.
+    ...(status.conditions ? { conditions: status.conditions.filter(({ reason }) => reason !== 'Settling') } : {}),
+    ...(status.reboots ? { reboots: { ...status.reboots, count: 0 } } : {}),
+    ...(status.host?.failure ? { dismissedFailure: status.host.failure } : {}),
+  }
+}
+
+function end(world: RequestWorld, { verb, reason, by }: Order): RequestStep | undefined {
+  const { request, slot, now } = world
+  const as = Object.hasOwn(outcomes, verb) ? outcomes[verb as keyof typeof outcomes] : undefined
+  const { status } = request
+  if (!as || !status || status.released) return undefined
+  const why = `${verb}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}`
+  if (status.phase === 'Queued' && !slot) return finish(world, as, why)
+  const { requeue: _, ...going } = enterPhase(request, 'Finishing', { reason: as, message: why, by }, now)
+  const released = { as, ...(by ? { by } : {}), ...(reason ? { reason } : {}) }
+  return write(withoutHeld({ ...going, released }, now))
+}

@@ -1,0 +1,197 @@
+import {
+  budgetName,
+  type MaintenanceBudgetSpec,
+  type MaintenanceBudgetStatus,
+  type NumberOrPercent,
+  type Slot,
+} from '../api/index.ts'
+import { matchesSelector } from '../drain/index.ts'
+import type { NodeObject } from '../kube/index.ts'
+
+/** Who is out, and which limits of the budget have a place left. */
+
+/** A percentage rounds down, but a budget that is not 0 always lets one node go. */
+export function resolveMax(max: NumberOrPercent, total: number): number {
+  if (typeof max === 'number') return max
+  const share = Number(max.slice(0, -1))
+  return share === 0 ? 0 : Math.max(1, Math.floor((total * share) / 100))
+}
+
+export interface OutNode {
+  readonly name: string
+  readonly uid: string
+  /** Present when it has a slot; otherwise why it counts all the same. */
+  readonly slot?: Slot
+  readonly why: string
+}
+
+/** Why a node counts as out although nobody gave it a slot. */
+export function unavailability(
+  spec: Pick<MaintenanceBudgetSpec, 'countUnavailable'>,
+  node: NodeObject,
+): 'NotReady' | 'Cordoned' | undefined {
+  return spec.countUnavailable.find((kind) =>
+    kind === 'NotReady' ? !isReady(node) : node.spec?.unschedulable === true,
+  )
+}
+
+export function isReady(node: NodeObject): boolean {
+  return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+}
+
+/** Whether an ordinary pod could be put there. */
+export function takesPods(node: NodeObject): boolean {
+  const isTainted = node.spec?.taints?.some(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute') ?? false
+  return isReady(node) && node.spec?.unschedulable !== true && !isTainted
+}
+
+export function isControlPlane(node: NodeObject): boolean {
+  const labels = node.metadata.labels ?? {}
+  return 'node-role.kubernetes.io/control-plane' in labels || 'node-role.kubernetes.io/master' in labels
+}
+
+const controlPlane = 'control-plane'
+
+/** One number that must hold: a limit, or one group of it. */
+export interface Limit {
+  /** Tells it from every other, whatever name a person gives to theirs. */
+  readonly key: string
+  /** As its owner calls it; two of different kinds may have the same. */
+  readonly name: string
+  readonly group?: string
+  /** As it was written, for whoever reads why a node waits. */
+  readonly rule: NumberOrPercent
+  readonly max: number
+  /** Nodes that the limit is about. */
+  readonly total: number
+  readonly out: ReadonlyMap<string, OutNode>
+}
+
+type Spec = Pick<MaintenanceBudgetSpec, 'max' | 'limits' | 'controlPlaneMax' | 'countUnavailable' | 'ignoreNodes'>
+
+/** Counts once over all nodes, and then answers for each of them; a place that is taken counts from then on. */
+export class Tally {
+  readonly #spec: Spec
+  readonly #limits = new Map<
+    string,
+    { -readonly [Field in keyof Limit]: Limit[Field] } & { out: Map<string, OutNode> }
+  >()
+
+  constructor(spec: Spec, slots: readonly Slot[], nodes: readonly NodeObject[]) {
+    this.#spec = spec
+    this.#limitFor({ key: budgetName, name: budgetName, rule: spec.max })
+    const slotByUid = new Map(slots.map((slot) => [slot.nodeUID, slot]))
+    for (const node of nodes) {
+      for (const limit of this.of(node)) limit.total++
+      const slot = slotByUid.get(node.metadata.uid ?? '')
+      slotByUid.delete(node.metadata.uid ?? '')
+      if (slot) this.take(node, slot)
+      else this.#takeUnavailable(node)
+    }
+    // Their nodes are gone, or not seen yet: they count where they counted when the slot was taken.
+    for (const slot of slotByUid.values()) this.#takeUnseen(slot)
+    for (const limit of this.#limits.values()) limit.max = resolveMax(limit.rule, limit.total)
+  }
+
+  /** The limits that a node counts in; none for a node that never counts. */
+  of(node: NodeObject): readonly (Limit & { total: number; out: Map<string, OutNode> })[] {
+    const { ignoreNodes, limits = [], max, controlPlaneMax } = this.#spec
+    const labels = node.metadata.labels
+    if (ignoreNodes && matchesSelector(ignoreNodes as Parameters<typeof matchesSelector>[0], labels)) return []
+    const matching = limits.filter(
+      ({ nodeSelector }) =>
+        !nodeSelector || matchesSelector(nodeSelector as Parameters<typeof matchesSelector>[0], labels),
+    )
+    return [
+      this.#limitFor({ key: budgetName, name: budgetName, rule: max }),
+      ...(isControlPlane(node)
+        ? [this.#limitFor({ key: controlPlane, name: controlPlane, rule: controlPlaneMax })]
+        : []),
+      ...matching.map(({ name, groupBy, max: rule }) => {
+        if (groupBy === undefined) return this.#limitFor({ key: keyOf(name), name, rule })
+        const group = labels?.[groupBy] ?? ''
+        return this.#limitFor({ key: keyOf(name, group), name, group, rule })
+      }),
+    ]
+  }
+
+  /** The limits that have no place left for this node. One that is out already costs none, unless nothing may go at all. */
+  full(node: NodeObject): readonly Limit[] {
+    const uid = node.metadata.uid ?? ''
+    const cluster = this.#limits.get(budgetName)
+    // 0 stops every claim, that of a node that never counts as well.
+    if (cluster?.max === 0) return [cluster]
+    return this.of(node).filter(({ max, out }) => max === 0 || (out.size >= max && !out.has(uid)))
+  }
+
+  take(node: NodeObject, slot: Slot): void {
+    for (const { out } of this.of(node)) out.set(slot.nodeUID, outBySlot(slot))
+  }
+
+  /** The node's group in each limit that has groups, as the slot remembers it. */
+  groupsOf(node: NodeObject): Record<string, string> {
+    return Object.fromEntries(this.of(node).flatMap(({ name, group }) => (group === undefined ? [] : [[name, group]])))
+  }
+
+  outIn(key: string): number {
+    return this.#limits.get(key)?.out.size ?? 0
+  }
+
+  all(): readonly Limit[] {
+    return [...this.#limits.values()]
+  }
+
+  #takeUnavailable(node: NodeObject): void {
+    const why = unavailability(this.#spec, node)
+    const { uid = '', name = '' } = node.metadata
+    if (why) for (const { out } of this.of(node)) out.set(uid, { name, uid, why })
+  }
+
+  #takeUnseen(slot: Slot): void {
+    const grouped = (this.#spec.limits ?? []).flatMap(({ name, max: rule }) => {
+      const group = slot.groups?.[name]
+      return group === undefined ? [] : [this.#limitFor({ key: keyOf(name, group), name, group, rule })]
+    })
+    const cluster = this.#limitFor({ key: budgetName, name: budgetName, rule: this.#spec.max })
+    for (const { out } of [cluster, ...grouped]) out.set(slot.nodeUID, outBySlot(slot))
+  }
+
+  #limitFor(about: Pick<Limit, 'key' | 'name' | 'group' | 'rule'>) {
+    const known = this.#limits.get(about.key)
+    if (known) return known
+    const limit = { ...about, max: 0, total: 0, out: new Map<string, OutNode>() }
+    this.#limits.set(about.key, limit)
+    return limit
+  }
+}
+
+function keyOf(name: string, group?: string): string {
+  return JSON.stringify(['limit', name, group])
+}
+
+function outBySlot(slot: Slot): OutNode {
+  return { name: slot.node, uid: slot.nodeUID, slot, why: `out since ${shortTime(slot.takenAt)}` }
+}
+
+/** To the minute: nobody reads the milliseconds of a sentence. */
+export function shortTime(time: string): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`
+}
+
+const mostFigures = 64
+const mostNames = 10
+
+/** The limits in figures: the whole first, then the fullest. */
+export function figuresOf(limits: readonly Limit[]): NonNullable<MaintenanceBudgetStatus['limits']> {
+  const [cluster, ...others] = limits
+  const fullest = others.sort((a, b) => b.out.size - a.out.size || (a.key < b.key ? -1 : 1))
+  return [...(cluster ? [cluster] : []), ...fullest].slice(0, mostFigures).map(({ name, group, max, out }) => ({
+    name: group === undefined ? name : `${name}/${group}`,
+    max,
+    out: out.size,
+    withoutSlot: [...out.values()]
+      .filter(({ slot }) => !slot)
+      .slice(0, mostNames)
+      .map(({ name, why }) => `${name} ${why}`),
+  }))
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import type { MaintenanceFreeze, MaintenanceWindow, MaintenanceWindowSpec } from '../../api/index.ts'
+import { freezeText, viewFreezes } from './decide-freezes.ts'
+import { type CalendarOf, viewWindow } from './decide-window.ts'
+import { windowsFrom } from './window-views.ts'
+
+const window = (name: string, spec: Partial<MaintenanceWindowSpec>): MaintenanceWindow => ({
+  metadata: { name, uid: name, generation: 1 },
+  spec: { timeZone: 'UTC', schedule: { always: true }, ...spec },
+})
+
+const freeze = (name: string, spec: Partial<MaintenanceFreeze['spec']>): MaintenanceFreeze => ({
+  metadata: { name, uid: name, generation: 1 },
+  spec: { reason: 'sale', ...spec },
+})
+
+const noCalendars: CalendarOf = ({ name }) => ({ problem: `ConfigMap fettle-system/${name} does not exist` })
+const at = (time: string) => Date.parse(`2026-11-17T${time}Z`)
+const night = window('night', { schedule: { cron: '0 2 * * *' }, duration: '4h', minRemaining: '1h' })
+
+describe('one window', () => {
+  test.for([
+    ['before it opens', '01:59', { isOpen: false, opensAtMs: at('02:00') }],
+    ['at its first moment', '02:00', { isOpen: true, closesAtMs: at('05:00'), opensAtMs: at('02:00') + 86_400_000 }],
+    ['when too little of it is left', '05:00', { isOpen: false, opensAtMs: at('02:00') + 86_400_000 }],
+  ] as const)('%s', ([, time, expected]) => {
+    expect(viewWindow(night, noCalendars, at(time))).toEqual({ name: 'night', ...expected })
+  })
+
+  test('that is always open never changes', () => {
+    expect(viewWindow(window('any', {}), noCalendars, at('00:00'))).toEqual({ name: 'any', isOpen: true })
+  })
+
+  test('skips times that are shorter than what must remain', () => {
+    const cut = window('cut', {
+      schedule: { cron: '0 2 * * *' },
+      duration: '4h',
+      minRemaining: '3h',
+      exclusions: [{ cron: '0 4 17 * *', duration: '1h' }],
+    })
+    expect(viewWindow(cut, noCalendars, at('02:30'))).toEqual({
+      name: 'cut',
+      isOpen: false,
+      opensAtMs: at('02:00') + 86_400_000,
+    })
+  })
+
+  test.for([
+    ['a spec that cannot be read', { schedule: { cron: 'x' }, duration: '1h' }, /cannot be read: schedule\.cron: "x"/],
+    [
+      'a calendar that cannot be read',
+      { exclusions: [{ ics: { configMapRef: { name: 'holidays', key: 'cal.ics' } } }] },
+      /exclusions\[0\]\.ics: ConfigMap fettle-system\/holidays does not exist/,
+    ],
+  ] as const)('is closed by %s', ([, spec, problem]) => {
+    const view = viewWindow(window('broken', spec as Partial<MaintenanceWindowSpec>), noCalendars, at('00:00'))
+    expect(view).toEqual({ name: 'broken', isOpen: false, problem: expect.stringMatching(problem) })
+  })
+})
+
+describe('several windows', () => {
+  const early = window('early', { schedule: { cron: '0 1 * * *' }, duration: '2h' })
+  const late = window('late', { schedule: { cron: '0 3 * * *' }, duration: '2h' })
+  const now = (time: string, freezes: readonly MaintenanceFreeze[] = []) =>
+    windowsFrom([night, early, late], freezes, noCalendars, at(time))
+
+  test('are open when one is, for as long as any is', () => {
+    expect(now('01:30').stateFor(['early', 'late'])).toMatchObject({ isOpen: true, closesAtMs: at('05:00') })
+    expect(now('00:30').stateFor(['late', 'early'])).toEqual({ isOpen: false, opensAtMs: at('01:00') })
+  })
+
+  test('none of them named is always open', () => {
+    expect(now('12:00').stateFor([])).toEqual({ isOpen: true })
+  })
+
+  test('one that does not exist is closed, and says so', () => {
+    const problem = 'MaintenanceWindow nigth does not exist'
+    expect(now('03:00').stateFor(['nigth'])).toEqual({ isOpen: false, problem })
+    expect(now('03:30').stateFor(['nigth', 'late'])).toMatchObject({ isOpen: true, problem })
+  })
+
+  test('tell when anything changes next', () => {
+    expect(now('00:30').nextChangeMs).toBe(at('01:00'))
+    expect(now('02:30').nextChangeMs).toBe(at('03:00'))
+    expect(now('00:30', [freeze('f', { until: '2026-11-17T00:45:00Z' })]).nextChangeMs).toBe(at('00:45'))
+    expect(windowsFrom([window('any', {})], [], noCalendars, at('00:00'))).not.toHaveProperty('nextChangeMs')
+  })
+})
+
+describe('freezes', () => {
+  test('hold from their beginning to before their end', () => {
+    const one = freeze('one', { from: '2026-11-17T01:00:00Z', until: '2026-11-17T02:00:00Z', by: 'ada' })
+    expect(viewFreezes([one], at('00:59'))).toEqual({ active: [], nextChangeMs: at('01:00') })
+    expect(viewFreezes([one], at('01:00'))).toEqual({
+      active: [{ name: 'one', reason: 'sale', by: 'ada', untilMs: at('02:00') }],
+      nextChangeMs: at('02:00'),
+    })
+    expect(viewFreezes([one], at('02:00'))).toEqual({ active: [] })
+  })
+
+  test('without times hold until they are deleted, and the longest is named first', () => {
+    const view = viewFreezes([freeze('short', { until: '2026-11-18T00:00:00Z' }), freeze('open', {})], at('00:00'))
+    expect(view.active.map(({ name }) => name)).toEqual(['open', 'short'])
+    expect(freezeText(view)).toBe('MaintenanceFreeze open stops all claims until it is deleted: sale, and 1 more')
+    expect(freezeText({ active: [] })).toBeUndefined()
+  })
+
+  test('with a time that nobody can read hold: doubt never disrupts', () => {
+    expect(viewFreezes([freeze('odd', { from: 'soon', until: 'later' })], at('00:00')).active).toHaveLength(1)
+  })
+
+  test('with a selector are not about the queue', () => {
+    expect(viewFreezes([freeze('some', { selector: {} })], at('00:00'))).toEqual({ active: [] })
+  })
+})

@@ -1,0 +1,151 @@
+import type { MaintenanceWindow } from '../../api/index.ts'
+import {
+  durationMs,
+  type ExclusionText,
+  type Interval,
+  intervals,
+  merge,
+  openSince,
+  type ReadWindow,
+  readWindow,
+  upcoming,
+  type WindowProblem,
+} from '../../time/index.ts'
+
+/** Where a window's calendar lies. */
+export interface CalendarRef {
+  /** Default: the controller's own. */
+  readonly namespace?: string | undefined
+  readonly name: string
+  readonly key: string
+}
+
+/** The text of a calendar, or why there is none. */
+export type CalendarOf = (ref: CalendarRef) => { readonly text: string } | { readonly problem: string }
+
+/** Whether nodes may be claimed now, as far as windows are concerned, and when that changes. */
+export interface WindowState {
+  readonly isOpen: boolean
+  /** From then on nothing is claimed: the window ends, or too little of it is left. */
+  readonly closesAtMs?: number
+  readonly opensAtMs?: number
+  /** Why it is closed though its schedule might say otherwise. */
+  readonly problem?: string
+}
+
+export interface WindowView extends WindowState {
+  readonly name: string
+}
+
+/** The times of one window, looked up once and good for a while. */
+export interface Outlook {
+  /** The next times at which nodes may be claimed. */
+  readonly claimable: readonly Interval[]
+  readonly problem?: string
+  /** From then on it must be looked up again. */
+  readonly refreshAtMs: number
+}
+
+/** How far ahead one look goes. More than two, so that windows which follow each other closely are seen as one. */
+const lookAhead = 8
+const dayMs = 86_400_000
+
+export function readWindowObject({ spec }: MaintenanceWindow, calendarOf: CalendarOf): ReadWindow {
+  const exclusions = spec.exclusions?.map(
+    ({ from, to, cron, duration, ics }): ExclusionText => ({
+      from,
+      to,
+      cron,
+      duration,
+      calendar: ics && calendarOf(ics.configMapRef),
+    }),
+  )
+  return readWindow({ timeZone: spec.timeZone, schedule: spec.schedule, duration: spec.duration, exclusions })
+}
+
+export function outlookOf(object: MaintenanceWindow, read: ReadWindow, nowMs: number): Outlook {
+  const refreshTomorrow = nowMs + dayMs
+  const { window } = read
+  if (!window)
+    return { claimable: [], problem: problemText(object, read.problems), refreshAtMs: Number.POSITIVE_INFINITY }
+  const ahead = orProblem(() => upcoming(window, nowMs, lookAhead))
+  if ('problem' in ahead)
+    return {
+      claimable: [],
+      problem: `${nameOf(object)} cannot be computed: ${ahead.problem}`,
+      refreshAtMs: refreshTomorrow,
+    }
+  const minRemainingMs = object.spec.minRemaining === undefined ? 0 : durationMs(object.spec.minRemaining)
+  const claimable = ahead
+    .map(({ startMs, endMs }) => ({ startMs, endMs: endMs - minRemainingMs }))
+    .filter(({ startMs, endMs }) => startMs < endMs)
+  return { claimable, refreshAtMs: Math.min(ahead[0]?.endMs ?? refreshTomorrow, Number.MAX_SAFE_INTEGER) }
+}
+
+export function absentOutlook(name: string): Outlook {
+  return {
+    claimable: [],
+    problem: `MaintenanceWindow ${name} does not exist`,
+    refreshAtMs: Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Several windows are open when one of them is. */
+export function stateAt(outlooks: readonly Outlook[], nowMs: number): WindowState {
+  const claimable = merge(outlooks.flatMap((outlook) => outlook.claimable))
+  const current = claimable.find(({ startMs, endMs }) => startMs <= nowMs && nowMs < endMs)
+  const next = claimable.find(({ startMs }) => startMs > nowMs)
+  const problems = outlooks.flatMap(({ problem }) => problem ?? [])
+  return {
+    isOpen: current !== undefined,
+    ...(current && Number.isFinite(current.endMs) ? { closesAtMs: current.endMs } : {}),
+    ...(next ? { opensAtMs: next.startMs } : {}),
+    ...(problems.length > 0 ? { problem: problems.join('; ') } : {}),
+  }
+}
+
+/** One window at one moment. A window that cannot be read is closed, and so is one with a calendar that cannot. */
+export function viewWindow(object: MaintenanceWindow, calendarOf: CalendarOf, nowMs: number): WindowView {
+  const outlook = outlookOf(object, readWindowObject(object, calendarOf), nowMs)
+  return { name: object.metadata.name ?? '', ...stateAt([outlook], nowMs) }
+}
+
+export function problemText(object: MaintenanceWindow, problems: readonly WindowProblem[]): string {
+  const list = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  return `${nameOf(object)} cannot be read: ${list}`
+}
+
+/** Where a window stands in its own schedule: what its status and people are told, without minRemaining. */
+export interface Timetable {
+  readonly current?: { readonly startMs?: number; readonly endMs?: number }
+  readonly next: readonly { readonly startMs: number; readonly endMs?: number }[]
+}
+
+export function timetableOf({ window }: ReadWindow, nowMs: number, count: number): Timetable {
+  if (!window) return { next: [] }
+  const isOpen = intervals(window, nowMs, nowMs + 1).length > 0
+  const ahead = upcoming(window, nowMs, isOpen ? count + 1 : count)
+  const [current, next] = isOpen ? [ahead[0], ahead.slice(1)] : [undefined, ahead]
+  const startMs = current && openSince(window, nowMs)
+  return {
+    ...(current ? { current: { ...(startMs === undefined ? {} : { startMs }), ...finiteEnd(current) } } : {}),
+    next: next.map((one) => ({ startMs: one.startMs, ...finiteEnd(one) })),
+  }
+}
+
+function finiteEnd({ endMs }: Interval): { readonly endMs?: number } {
+  return Number.isFinite(endMs) ? { endMs } : {}
+}
+
+function nameOf({ metadata }: MaintenanceWindow): string {
+  return `MaintenanceWindow ${metadata.name}`
+}
+
+/** One window that a package gives up on must be closed itself, not stop the whole queue. */
+function orProblem(look: () => Interval[]): Interval[] | { readonly problem: string } {
+  try {
+    return look()
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+}

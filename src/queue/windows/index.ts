@@ -1,0 +1,5 @@
+export { calendarIn } from './calendars.ts'
+export { freezeText, viewFreezes } from './decide-freezes.ts'
+export { type CalendarOf, readWindowObject, type Timetable, timetableOf, viewWindow } from './decide-window.ts'
+export { runWindowStatus } from './run-window-status.ts'
+export { openWindowViews, type WindowViews, windowsNow } from './window-views.ts'

@@ -1,0 +1,51 @@
+import { type KubeClient, SharedCaches } from '../../src/kube/index.ts'
+import {
+  BlockerBoard,
+  blockerTokens,
+  Heartbeats,
+  openViews,
+  openWindowViews,
+  type QueuePorts,
+  type QueueViews,
+  runQueue,
+} from '../../src/queue/index.ts'
+import { type Clock, systemClock } from '../../src/time/index.ts'
+
+/** Nothing runs there; only what lies in the controller's namespace would be looked for in it. */
+const ownNamespace = 'fettle-system'
+
+export interface InstanceOptions {
+  readonly client: KubeClient
+  readonly signal: AbortSignal
+  readonly clock?: Clock
+  /** Shows the queue something else than what its caches hold. */
+  readonly see?: ((views: QueueViews) => QueueViews) | undefined
+  readonly log?: QueuePorts['log'] | undefined
+}
+
+/** One controller's queue in this process, on caches of its own. Resolves when the signal has ended it. */
+export async function runInstance({ client, signal, clock = systemClock, see, log }: InstanceOptions): Promise<void> {
+  const caches = new SharedCaches({ client, signal })
+  const views = openViews(caches)
+  const windows = openWindowViews(caches, { client, namespace: ownNamespace, signal })
+  const doors = { client, clock, random: Math.random }
+  try {
+    await caches.waitForSync(signal)
+    await runQueue(
+      {
+        ...doors,
+        views: see?.(views) ?? views,
+        windows,
+        blockers: new BlockerBoard({ ...doors, readToken: blockerTokens(client, ownNamespace), signal }),
+        heartbeats: new Heartbeats(clock),
+        offersEvictionRequest: false,
+        ownNamespace,
+        recorder: { record: () => undefined },
+        log: log ?? { info: () => undefined, warn: () => undefined },
+      },
+      signal,
+    )
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
