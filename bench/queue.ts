@@ -103,7 +103,7 @@ async function measureQueue(
 
 async function runOnce(client: KubeClient, kubeconfig: string, nodes: number, requests: number): Promise<Metrics> {
   const line = new Line(client, nodes)
-  const child = fork(join(import.meta.dirname, 'queue-contender.ts'), {
+  const child = fork(join(import.meta.dirname, 'queue-contender-ours.ts'), {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -30,8 +30,8 @@ export function cordonOwners(node: NodeObject): string[] {
     .map((key) => key.slice(ownerPrefix.length))
 }
 
-export function isCordonedBy(node: NodeObject, owner: string): boolean {
-  return cordonOwners(node).includes(owner)
+export function isCordonedBy({ metadata: { annotations } }: NodeObject, owner: string): boolean {
+  return annotations !== undefined && Object.hasOwn(annotations, `${ownerPrefix}${owner}`)
 }
 
 /** What `owner` noted when it took the node, if it holds it and the note can be read. */

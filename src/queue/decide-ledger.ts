@@ -328,7 +328,7 @@ function fullLedger({ slots }: MaintenanceBudgetStatus): Obstacle | undefined {
 }
 
 /** It needs its slot no longer. Done may be listed as well: it was taken back in the moment of its claim. */
-function isOver(request: MaintenanceRequest | undefined): boolean {
+export function isOver(request: MaintenanceRequest | undefined): boolean {
   return request?.status?.phase === 'Finishing' || request?.status?.phase === 'Done'
 }
 

@@ -195,7 +195,7 @@ describe('claimed', () => {
     const one = request('r', 'a', { status: { phase: 'Claimed', slot: heldSlot(3), drain } })
     const step = decideRequest(world(one, { ...listed, node: draining, podsOnNode: [pod('p')] }))
     expect(statusOf(step).drain).toEqual({ startedAt: inMs(-60_000), total: 5, left: 1, blockedBy: [] })
-    expect(statusOf(step).conditions).toMatchObject([{ message: 'still there: 1 ordinary', reason: 'Draining' }])
+    expect(statusOf(step).conditions).toMatchObject([{ message: 'still there: 1 pod', reason: 'Draining' }])
   })
 
   test('a pod that is leaving still has to leave', () => {

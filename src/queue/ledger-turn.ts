@@ -10,7 +10,7 @@ import {
 import { clearLifecycleConditions, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
 import type { Candidate } from './blockers/index.ts'
-import { decideLedger, isGivenBack, type LedgerDecision } from './decide-ledger.ts'
+import { decideLedger, isGivenBack, isOver, type LedgerDecision } from './decide-ledger.ts'
 import { gatesNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
 import { emptyLedger, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
@@ -34,8 +34,8 @@ export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Pr
   const decision = await decideAsking(ports, budget, now, signal)
   const { waiting, wakeAtMs } = decision
   await restoreNodes(ports, decision, signal)
-  const checked = await checkLive(client, decision, signal)
   const stored = budget.status ?? emptyLedger
+  const checked = await checkLive(client, stored, decision, signal)
   const next = nextLedger(stored, checked, decision, now)
   if (budget.status && isDeepStrictEqual(next, stored)) {
     await removeOrder(client, budget, decision, signal)
@@ -173,7 +173,12 @@ async function removeOrder(
 type Checked = Pick<LedgerDecision, 'claims' | 'releases' | 'putBack' | 'ended'>
 
 /** The caches may be behind. What is about to be written is looked at once more, at the source. */
-async function checkLive(client: KubeClient, decision: LedgerDecision, signal: AbortSignal): Promise<Checked> {
+async function checkLive(
+  client: KubeClient,
+  stored: MaintenanceBudgetStatus,
+  decision: LedgerDecision,
+  signal: AbortSignal,
+): Promise<Checked> {
   const claims = await keep(decision.claims, async ({ request, nodeUID, node }) => {
     const [liveNode, liveRequest] = await Promise.all([
       liveNodeOf(client, node, signal),
@@ -195,9 +200,12 @@ async function checkLive(client: KubeClient, decision: LedgerDecision, signal: A
   const putBack = await keep(decision.putBack, async ({ node, nodeUID, requests }) => {
     const liveNode = await liveNodeOf(client, node, signal)
     if (liveNode?.metadata.uid !== nodeUID) return false
-    const live = await Promise.all(requests.map((request) => liveRequestOf(client, request, signal)))
-    const holds = live.some((request) => request?.status?.slot !== undefined && request.status.phase !== 'Done')
-    return holds || (requests.length === 0 && isCordonedBy(liveNode, cordonOwner))
+    if (requests.length === 0) return isCordonedBy(liveNode, cordonOwner)
+    const listed = stored.slots.find((slot) => slot.nodeUID === nodeUID)?.requests ?? []
+    const added = requests.filter((name) => !listed.includes(name))
+    const live = await Promise.all(added.map((name) => liveRequestOf(client, name, signal)))
+    // On its way home its slot is freed before it is Done: then what is known here is old.
+    return live.every((request) => request?.status?.slot && !isOver(request))
   })
   const ended = await keep(decision.ended, async ({ node, nodeUID }) => {
     const liveNode = await liveNodeOf(client, node, signal)
@@ -224,7 +232,9 @@ function nextLedger(
     (part) => checked[part].length === decision[part].length,
   )
   if (isAllTrue) return decision.next
-  let ledger = checked.ended.reduce((status, { nodeUID }) => withoutSlot(status, nodeUID), stored)
+  // Numbers that the decision would have given are not given to others.
+  const start = { ...stored, nextToken: decision.next.nextToken }
+  let ledger = checked.ended.reduce((status, { nodeUID }) => withoutSlot(status, nodeUID), start)
   ledger = checked.releases.reduce((status, { request, soakUntil }) => withRelease(status, request, soakUntil), ledger)
   ledger = checked.putBack.reduce(withSlot, ledger)
   return checked.claims.reduce((status, claim) => withClaim(status, claim, now), ledger)

@@ -55,8 +55,11 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
       const isAbout = new Set(
         [object, old].flatMap((budget) => budget?.status?.slots.flatMap((slot) => slot.requests) ?? []),
       )
-      for (const request of views.requests.values())
-        if (isAbout.has(request.metadata.name ?? '') || (isOpen(request) && request.status?.slot)) wakeRequest(request)
+      for (const request of views.requests.values()) {
+        // Without a ledger nothing is done for anybody, so a new one concerns them all.
+        const isConcerned = old === undefined || request.status?.slot !== undefined
+        if (isAbout.has(request.metadata.name ?? '') || (isOpen(request) && isConcerned)) wakeRequest(request)
+      }
     }),
     views.nodes.subscribe(({ object }) => {
       for (const request of requestsOfNode(views, object.metadata.uid ?? '')) wakeRequest(request)

@@ -74,7 +74,9 @@ describe('fettle install', () => {
   test('takes back what somebody changed by hand', async () => {
     const ref = { name: 'fettle-controller' }
     await admin.patch(resources.clusterRoles, ref, { type: 'merge', body: { rules: [] } })
-    expect((await run('install', '--no-wait')).stderr).toContain(`0 created, 1 changed, ${objectCount - 1} as they were`)
+    expect((await run('install', '--no-wait')).stderr).toContain(
+      `0 created, 1 changed, ${objectCount - 1} as they were`,
+    )
   })
 
   test('refuses a second installation in another namespace', async () => {

@@ -9,9 +9,9 @@ const schedules = 200
 test('three controllers that all believe to lead never exceed the budget and lose no request, whatever goes wrong', async (context) => {
   const seed = Number(process.env['EXCLUSIVITY_SEED'] ?? Math.floor(Math.random() * 2 ** 20))
   console.log(`exclusivity: seed ${seed}; repeat with: npm run exclusivity -- --schedules ${schedules} --seed ${seed}`)
-  const { admin, addNode, signal } = await prepareQueue(context)
-  const nodes = await Promise.all(Array.from({ length: 6 }, () => addNode()))
-  const { problems, ...figures } = await runExclusivity({ admin, seed, schedules, nodes, signal })
+  const ground = await prepareQueue(context)
+  const nodes = await Promise.all(Array.from({ length: 6 }, () => ground.addNode()))
+  const { problems, ...figures } = await runExclusivity({ ...ground, seed, schedules, nodes })
   console.log(`exclusivity: ${JSON.stringify(figures)}`)
   expect(problems).toEqual([])
   expect(figures.schedules).toBe(schedules)

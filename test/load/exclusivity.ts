@@ -10,8 +10,9 @@ import { isNotFound, type KubeClient, type KubeObject, type NodeObject, resource
 import { type Clock, systemClock } from '../../src/time/index.ts'
 import { runInstance } from '../support/queue-instance.ts'
 import { type FaultRates, faultyClient } from './faulty-client.ts'
-import { LedgerWitness } from './ledger-witness.ts'
+import { LedgerJudge } from './ledger-judge.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { Witness } from './witness.ts'
 
 export interface ExclusivityOptions {
   readonly admin: KubeClient
@@ -50,7 +51,12 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
   const ended = AbortSignal.any([end.signal, signal])
   const counts = { requests: 0, kills: 0 }
   const problems: string[] = []
-  const witness = new LedgerWitness(admin, ended)
+  const judge = new LedgerJudge()
+  const world: World = {
+    judge,
+    ledger: new Witness<MaintenanceBudget>(admin, maintenanceBudgets, ended, (budget) => judge.judge(budget)),
+    requests: new Witness<MaintenanceRequest>(admin, maintenanceRequests, ended),
+  }
   const random = new SeededRandom(seed)
   for (const [index, name] of options.nodes.entries())
     await admin.patch(
@@ -72,10 +78,10 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
         const last = Math.min(schedules, done + batchSize)
         for (; done < last && problems.length === 0; done++) {
           ended.throwIfAborted()
-          const schedule = new Schedule(options, new SeededRandom(random.below(2 ** 31)), witness, mood.rests)
+          const schedule = new Schedule(options, new SeededRandom(random.below(2 ** 31)), world, mood.rests)
           const found = await schedule.run()
           counts.requests += schedule.requests
-          problems.push(...[...found, ...witness.takeProblems()].map((problem) => `schedule ${done}: ${problem}`))
+          problems.push(...[...found, ...judge.takeProblems()].map((problem) => `schedule ${done}: ${problem}`))
         }
       } finally {
         batch.abort(new Error('the batch is over'))
@@ -85,9 +91,9 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
     }
   } finally {
     end.abort(new Error('the schedules are over'))
-    await witness.ended
+    await Promise.all([world.ledger.ended, world.requests.ended])
   }
-  const { versions, mostOut } = witness
+  const { versions, mostOut } = judge
   const seconds = (Date.now() - startedAt) / 1000
   return { schedules: done, ...counts, ledgerVersions: versions, mostOut, seconds, problems }
 }
@@ -104,7 +110,7 @@ async function runReplica(
     const death = new AbortController()
     const rates: FaultRates = { lost: 0.02, unanswered: 0.03, delayed: 0.1, cut: 0.003, lagging: 0.02 }
     const doom = {
-      atWrite: random.between(5, 150),
+      atWrite: random.between(5, 300),
       isStored: random.next() < 0.5,
       die: () => {
         died()
@@ -124,20 +130,27 @@ function skewed(ms: number): Clock {
   return { ...systemClock, now: () => systemClock.now() + ms }
 }
 
+/** What really happens, seen from outside. */
+interface World {
+  readonly judge: LedgerJudge
+  readonly ledger: Witness<MaintenanceBudget>
+  readonly requests: Witness<MaintenanceRequest>
+}
+
 /** Some requests on some nodes under some budget, from asking to the last one's end. */
 class Schedule {
   readonly #options: ExclusivityOptions
   readonly #random: SeededRandom
-  readonly #witness: LedgerWitness
+  readonly #world: World
   /** How often nodes rest before their slot is free. */
   readonly #rests: number
   requests = 0
 
-  constructor(options: ExclusivityOptions, random: SeededRandom, witness: LedgerWitness, rests: number) {
+  constructor(options: ExclusivityOptions, random: SeededRandom, world: World, rests: number) {
     this.#rests = rests
     this.#options = options
     this.#random = random
-    this.#witness = witness
+    this.#world = world
   }
 
   async run(): Promise<string[]> {
@@ -157,13 +170,13 @@ class Schedule {
       fieldManager: 'schedules',
       force: true,
     })
-    this.#witness.expect({ max, ...(hasZones ? { perZone: 1, zoneOf: this.#zones() } : {}) })
-    const asked = await Promise.all(Array.from({ length: random.between(2, 7) }, () => this.#ask()))
+    this.#world.judge.expect({ max, ...(hasZones ? { perZone: 1, zoneOf: this.#zones() } : {}) })
+    const asked = await Promise.all(Array.from({ length: random.between(2, 5) }, () => this.#ask()))
     this.requests = asked.length
     const problems = (await Promise.all(asked.map((name) => this.#followToEnd(name)))).flat()
     if (problems.length > 0) return problems
     await this.#untilFree()
-    problems.push(...(await this.#leftovers()))
+    problems.push(...(await this.#untilGivenBack()))
     for (const name of asked) await this.#remove(name)
     return problems
   }
@@ -196,31 +209,35 @@ class Schedule {
   /** Works for a moment once it may, gives the node back, and waits for the end. */
   async #followToEnd(name: string): Promise<string[]> {
     const { admin } = this.#options
+    const { requests } = this.#world
     const isWithdrawn = this.#random.next() < 0.15
     const workMs = this.#random.between(0, 40)
-    let hasReturned = false
-    for (const endAt = Date.now() + patienceMs; Date.now() < endAt; await sleep(15)) {
-      const { status } = await admin.get<MaintenanceRequest>(maintenanceRequests, { name })
-      if (status?.phase === 'Done') return hasEnded(name, status.outcome, isWithdrawn)
-      if (hasReturned || (status?.phase !== 'Granted' && !isWithdrawn)) continue
-      await sleep(workMs)
-      await admin.patch(maintenanceRequests, { name }, { type: 'merge', body: { spec: { want: 'Return' } } })
-      hasReturned = true
-    }
-    const { status } = await admin.get<MaintenanceRequest>(maintenanceRequests, { name })
-    return [`${name} did not end within ${patienceMs / 1000} s: ${JSON.stringify(status)}`]
+    const phaseOf = (request: MaintenanceRequest | undefined) => request?.status?.phase
+    const late = () => [
+      `${name} did not go on for ${patienceMs / 1000} s: ${JSON.stringify(requests.get(name)?.status)}; the ledger: ${JSON.stringify(this.#world.ledger.get(budgetName)?.status)}`,
+    ]
+    if (!isWithdrawn && !(await requests.until(name, (seen) => phaseOf(seen) === 'Granted', patienceMs))) return late()
+    await sleep(workMs)
+    await admin.patch(maintenanceRequests, { name }, { type: 'merge', body: { spec: { want: 'Return' } } })
+    const isOver = await requests.until(name, (seen) => phaseOf(seen) === 'Done', patienceMs)
+    return isOver ? hasEnded(name, requests.get(name)?.status?.outcome, isWithdrawn) : late()
   }
 
   /** No slot is held any more; a node that rests has to have rested. */
   async #untilFree(): Promise<void> {
-    const { admin } = this.#options
-    let slots: unknown = 'no ledger'
-    for (const endAt = Date.now() + patienceMs; Date.now() < endAt; await sleep(15)) {
-      const budget = await admin.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName }).catch(absent)
-      if (budget && (budget.status?.slots.length ?? 0) === 0) return
-      slots = budget?.status
-    }
-    throw new Error(`slots are left in the ledger: ${JSON.stringify(slots)}`)
+    const { ledger } = this.#world
+    const isFree = (budget: MaintenanceBudget | undefined) =>
+      budget !== undefined && (budget.status?.slots ?? []).length === 0
+    if (await ledger.until(budgetName, isFree, patienceMs)) return
+    throw new Error(`slots are left in the ledger: ${JSON.stringify(ledger.get(budgetName)?.status?.slots)}`)
+  }
+
+  /** A controller that knew less may have marked a node once more: somebody has to take that away again. */
+  async #untilGivenBack(): Promise<string[]> {
+    let left = await this.#leftovers()
+    for (const endAt = Date.now() + patienceMs; left.length > 0 && Date.now() < endAt; await sleep(100))
+      left = await this.#leftovers()
+    return left
   }
 
   async #leftovers(): Promise<string[]> {

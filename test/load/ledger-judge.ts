@@ -1,5 +1,4 @@
-import { type MaintenanceBudget, maintenanceBudgets } from '../../src/api/index.ts'
-import type { KubeClient } from '../../src/kube/index.ts'
+import type { MaintenanceBudget } from '../../src/api/index.ts'
 
 interface Expectation {
   readonly max: number
@@ -7,19 +6,14 @@ interface Expectation {
   readonly zoneOf?: ReadonlyMap<string, string>
 }
 
-/** Sees every version of the ledger that is ever stored, and judges each by rules of its own. */
-export class LedgerWitness {
-  readonly ended: Promise<void>
+/** Judges every version of the ledger that is ever stored, by rules of its own. */
+export class LedgerJudge {
   versions = 0
   mostOut = 0
   #highest = 0
   #expected: Expectation = { max: Number.POSITIVE_INFINITY }
-  #known = new Map<number, string>()
-  #problems: string[] = []
-
-  constructor(admin: KubeClient, signal: AbortSignal) {
-    this.ended = this.#follow(admin, signal)
-  }
+  readonly #known = new Map<number, string>()
+  readonly #problems: string[] = []
 
   /** What holds from the next version on. */
   expect(expected: Expectation): void {
@@ -30,23 +24,7 @@ export class LedgerWitness {
     return this.#problems.splice(0)
   }
 
-  async #follow(admin: KubeClient, signal: AbortSignal): Promise<void> {
-    let resourceVersion: string | undefined
-    while (!signal.aborted)
-      try {
-        const from = resourceVersion === undefined ? {} : { resourceVersion }
-        for await (const event of admin.watch<MaintenanceBudget>(maintenanceBudgets, { signal, ...from })) {
-          if (event.type === 'BOOKMARK') continue
-          resourceVersion = event.object.metadata.resourceVersion ?? ''
-          if (event.type !== 'DELETED') this.#judge(event.object)
-        }
-      } catch (error) {
-        if (!signal.aborted) this.#problems.push(`the witness lost sight of the ledger: ${String(error)}`)
-        return
-      }
-  }
-
-  #judge({ status }: MaintenanceBudget): void {
+  judge({ status }: MaintenanceBudget): void {
     const { slots = [], nextToken = 1 } = status ?? {}
     const { max, perZone, zoneOf } = this.#expected
     this.versions++
@@ -62,7 +40,8 @@ export class LedgerWitness {
       if (token >= nextToken) say(`token ${token} is not below ${nextToken}`)
       if (!this.#known.has(token) && token <= this.#highest)
         say(`token ${token} is new, and not above ${this.#highest}`)
-      if ((this.#known.get(token) ?? owner) !== owner) say(`token ${token} was given twice`)
+      if ((this.#known.get(token) ?? owner) !== owner)
+        say(`token ${token} was given twice, first to ${this.#known.get(token)}`)
       this.#known.set(token, owner)
       this.#highest = Math.max(this.#highest, token)
     }
