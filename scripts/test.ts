@@ -36,8 +36,9 @@ const stages: readonly Stage[] = [
     // These tests mostly wait for timers of Kubernetes. Each part has a control plane of its own, so that breaking one
     // disturbs no other; all that boots machines is in one part, because it counts what is left on the host.
     parts: {
-      kube: ['kube-', 'api-', 'package-', 'demo'],
-      queue: ['queue-', 'controller-', 'soak', 'install-chart', 'install-commands', 'install-image'],
+      kube: ['kube-', 'api-', 'package-', 'demo', 'install-chart', 'install-commands', 'install-image'],
+      queue: ['queue-'],
+      fleet: ['fleet-', 'controller-', 'soak'],
       dev: ['dev-', 'install-real-nodes'],
     },
   },

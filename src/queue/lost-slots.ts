@@ -1,5 +1,5 @@
 import type { MaintenanceBudgetStatus, MaintenanceRequest, Slot } from '../api/index.ts'
-import { cordonClaim } from '../drain/index.ts'
+import { type CordonClaim, cordonClaim } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { slotOf } from './ledger.ts'
 import { cordonOwner } from './names.ts'
@@ -39,7 +39,7 @@ export function lostSlots(
   }
   for (const [nodeUID, node] of nodeByUid) {
     if (known.has(nodeUID) || lost.has(nodeUID)) continue
-    const claim = cordonClaim(node, cordonOwner)
+    const claim = believableClaim(node, ledger)
     if (!claim) continue
     const isGivenBack = requests.some(
       ({ spec, status }) => spec.nodeUID === nodeUID && (status?.phase === 'Finishing' || status?.phase === 'Queued'),
@@ -57,6 +57,12 @@ export function lostSlots(
   return [...lost.values()]
 }
 
+/** A kubelet may write annotations of its own node: a number out of all proportion is not ours. */
+function believableClaim(node: NodeObject, { nextToken }: MaintenanceBudgetStatus): CordonClaim | undefined {
+  const claim = cordonClaim(node, cordonOwner)
+  return claim && claim.token <= nextToken + believableJump ? claim : undefined
+}
+
 /** The request that our cordon stands for is over. */
 export function isCordonOfThePast(node: NodeObject, requests: readonly MaintenanceRequest[]): boolean {
   const uid = cordonClaim(node, cordonOwner)?.request
@@ -72,7 +78,7 @@ export function withTokensSeen(
   let highest = 0
   for (const { token } of ledger.slots) highest = Math.max(highest, token)
   for (const { status } of requests) highest = Math.max(highest, status?.slot?.token ?? 0)
-  for (const node of nodes) highest = Math.max(highest, cordonClaim(node, cordonOwner)?.token ?? 0)
+  for (const node of nodes) highest = Math.max(highest, believableClaim(node, ledger)?.token ?? 0)
   return highest < ledger.nextToken ? ledger : { ...ledger, nextToken: highest + 1 }
 }
 

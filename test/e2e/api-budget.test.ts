@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
 import { maintenanceBudget, maintenanceBudgets } from '../../src/api/index.ts'
 import { isNotFound } from '../../src/kube/index.ts'
 import { type Loose, refusal, useApiObjects } from '../support/api-objects.ts'
+import { repository } from '../support/fettle-process.ts'
 
 const api = useApiObjects()
 
@@ -40,6 +44,13 @@ describe('a MaintenanceBudget', () => {
     ['onNodeLost', 'Continue'],
   ] as const)('keeps %s as it was written', async ([field, value]) => {
     expect((await api().tryBudget({ [field]: value })).spec?.[field]).toEqual(value)
+  })
+
+  test.for(['how-many-nodes-at-once', 'take-a-node-out'])('is accepted as guide %s writes it', async (name) => {
+    const guide = readFileSync(join(repository, `docs/guides/${name}.md`), 'utf8')
+    const [, text = ''] = /^```yaml\n(.*?)^```$/ms.exec(guide) ?? []
+    const { spec } = parse(text) as { readonly spec: object }
+    expect((await api().tryBudget(spec)).spec).toMatchObject(spec)
   })
 
   test('is refused with profiles: Count, which does nothing yet', async () => {
