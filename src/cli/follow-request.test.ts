@@ -148,7 +148,7 @@ describe('following a request', () => {
       next: 'fettle node retry r',
     } as const
     expect(await follow('Granted', [request({ phase: 'Held', held })])).toMatchInlineSnapshot(`
-      "fault: r is held: the drain took longer than 30m
+      "fault: r is held, DrainDeadline: the drain took longer than 30m; next: fettle node retry r
       "
     `)
   })

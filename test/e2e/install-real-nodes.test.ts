@@ -309,7 +309,7 @@ describe.skipIf(missing.length > 0)(
     })
 
     test('drains the node that its leader runs on: the leader goes last, and the other one finishes', async () => {
-      const leader = await leaderPod()
+      const leader = await eventually(leaderPod, patient)
       const { spec } = await cluster.admin.get<PodObject>(resources.pods, { name: leader, namespace })
       const node = spec?.nodeName ?? ''
       await cluster.admin.create(resources.deployments, quicklyStopping(node))

@@ -110,7 +110,7 @@ async function runReplica(
     const death = new AbortController()
     const rates: FaultRates = { lost: 0.02, unanswered: 0.03, delayed: 0.1, cut: 0.003, lagging: 0.02 }
     const doom = {
-      atWrite: random.between(5, 300),
+      atWrite: random.between(5, 500),
       isStored: random.next() < 0.5,
       die: () => {
         died()
@@ -171,7 +171,7 @@ class Schedule {
       force: true,
     })
     this.#world.judge.expect({ max, ...(hasZones ? { perZone: 1, zoneOf: this.#zones() } : {}) })
-    const asked = await Promise.all(Array.from({ length: random.between(2, 5) }, () => this.#ask()))
+    const asked = await Promise.all(Array.from({ length: random.between(2, 4) }, () => this.#ask()))
     this.requests = asked.length
     const problems = (await Promise.all(asked.map((name) => this.#followToEnd(name)))).flat()
     if (problems.length > 0) return problems

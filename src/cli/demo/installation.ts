@@ -24,7 +24,10 @@ export async function installForDemo(client: KubeClient): Promise<void> {
       annotations: { 'fettle.dev/released-token': '0' },
     },
   })
-  const budget = { metadata: { name: budgetName }, spec: { max: 2 } } as MaintenanceBudget
+  const budget = {
+    metadata: { name: budgetName },
+    spec: { max: 2, timing: { minReadySeconds: 1 } },
+  } as unknown as MaintenanceBudget
   // A kind is served a moment after its definition is stored.
   for (let attempt = 0; ; attempt++) {
     try {
