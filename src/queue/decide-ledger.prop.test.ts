@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MaintenanceRequest, Phase } from '../api/index.ts'
-import { decideLedger, type LedgerDecision, type LedgerWorld, openGates } from './decide-ledger.ts'
+import { decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
 import { budget, condition, cordonedNode, heldSlot, node, noon, request, slot } from './fixture-world.ts'
 import { emptyLedger, slotOf } from './ledger.ts'
 import { Tally } from './limits.ts'
+import { openGates } from './obstacles.ts'
 import { inOrder, olderTwin } from './order.ts'
 
 const nodeNames = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5'] as const

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceBudget, MaintenanceRequestStatus, Waiting } from '../api/index.ts'
-import { type ClaimGates, decideLedger, type LedgerWorld, openGates } from './decide-ledger.ts'
+import { decideLedger, type LedgerWorld } from './decide-ledger.ts'
 import { budget, condition, cordonedNode, earlier, heldSlot, node, noon, request, slot } from './fixture-world.ts'
+import { type ClaimGates, openGates } from './obstacles.ts'
 import { patienceMs } from './order.ts'
 
 const world = (parts: Partial<LedgerWorld>): LedgerWorld => ({

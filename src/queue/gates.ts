@@ -1,7 +1,7 @@
 import type { MaintenanceBudget } from '../api/index.ts'
 import { blockersNow } from './blockers/index.ts'
-import type { ClaimGates } from './decide-ledger.ts'
 import { foreignLock } from './foreign-locks.ts'
+import type { ClaimGates } from './obstacles.ts'
 import type { QueuePorts } from './ports.ts'
 import { podsByNode, staleView } from './views.ts'
 import { freezeText, windowsNow } from './windows/index.ts'

@@ -1,3 +1,5 @@
+import type { KubeObject } from '../kube/index.ts'
+
 /** Keeps a request until its node is given back. */
 export const finalizer = 'fettle.dev/give-back'
 
@@ -8,3 +10,12 @@ export const ledgerFinalizer = 'fettle.dev/ledger'
 export const cordonOwner = 'queue'
 
 export const controllerManager = 'fettle-controller'
+
+export function nameOf({ metadata }: Pick<KubeObject, 'metadata'>): string {
+  return metadata.name ?? ''
+}
+
+/** As the API writes times. */
+export function isoOf(ms: number): string {
+  return new Date(ms).toISOString()
+}

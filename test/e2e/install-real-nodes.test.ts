@@ -323,7 +323,7 @@ describe.skipIf(missing.length > 0)(
       await cluster.kubectl('delete', 'deployment', 'quick', '--namespace', 'default')
       const returned = await cluster.fettle('node', 'return', node)
       expect(returned, returned.stderr).toMatchObject({ code: 0 })
-      await eventually(async () => expect(await podsOf(cluster.admin)).toHaveLength(4), patient)
+      await eventually(async () => expect(await podsOf(cluster.admin)).toEqual(everyPodReady), patient)
     })
 
     test('without Helm refuses to go while a node is out, and gives it back when forced', async () => {

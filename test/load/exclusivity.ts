@@ -171,7 +171,7 @@ class Schedule {
       force: true,
     })
     this.#world.judge.expect({ max, ...(hasZones ? { perZone: 1, zoneOf: this.#zones() } : {}) })
-    const asked = await Promise.all(Array.from({ length: random.between(2, 4) }, () => this.#ask()))
+    const asked = await Promise.all(Array.from({ length: random.between(1, 3) }, () => this.#ask()))
     this.requests = asked.length
     const problems = (await Promise.all(asked.map((name) => this.#followToEnd(name)))).flat()
     if (problems.length > 0) return problems

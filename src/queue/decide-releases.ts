@@ -1,0 +1,122 @@
+import {
+  type MaintenanceBudget,
+  type MaintenanceBudgetStatus,
+  type MaintenanceRequest,
+  releaseAnnotations,
+  type Slot,
+} from '../api/index.ts'
+import { isCordonedBy, isSilent } from '../drain/index.ts'
+import type { NodeObject } from '../kube/index.ts'
+import type { LedgerWorld } from './decide-ledger.ts'
+import { isProven, isTakenBack } from './health.ts'
+import { emptyLedger, isSoaking } from './ledger.ts'
+import { isCordonOfThePast } from './lost-slots.ts'
+import { cordonOwner, isoOf } from './names.ts'
+import { isOpen } from './order.ts'
+import { hasCondition } from './request-status.ts'
+import { settingsOf } from './settings.ts'
+
+/** Which slots and marks go, and when. */
+
+export interface Release {
+  readonly request: string
+  readonly node: string
+  readonly nodeUID: string
+  /** Nobody else needs the slot, so the node must be back in service before it is freed. */
+  readonly isLast: boolean
+  readonly soakUntil?: string
+}
+
+/** It needs its slot no longer. Done may be listed as well: it was taken back in the moment of its claim. */
+export function isOver(request: MaintenanceRequest | undefined): boolean {
+  return request?.status?.phase === 'Finishing' || request?.status?.phase === 'Done'
+}
+
+/** It has a slot and knows of it, so it keeps the node out whoever leaves. */
+function staysOut(request: MaintenanceRequest | undefined): boolean {
+  return request !== undefined && !isOver(request) && request.status?.slot !== undefined
+}
+
+/** A slot without a request ends when the node has rested, when a person says so, or when the node is gone. */
+export function isEnded(
+  slot: Slot,
+  { budget, now }: LedgerWorld,
+  nodeByUid: ReadonlyMap<string, NodeObject>,
+  byName: ReadonlyMap<string, MaintenanceRequest>,
+): boolean {
+  const node = nodeByUid.get(slot.nodeUID)
+  if (!isOrphan(slot, byName)) return false
+  if (!node) return slot.requests.length === 0
+  if (isSoaking(slot)) return (slot.soakUntil ?? '') <= now
+  return isOrdered(budget, slot) && isGivenBack(node)
+}
+
+/** Nothing of ours is left on the node. */
+export function isGivenBack(node: NodeObject): boolean {
+  return !isCordonedBy(node, cordonOwner) && isSilent(node)
+}
+
+/** Somebody who knew less than we do marked the node, after its turn was over. */
+export function isForgotten(
+  node: NodeObject,
+  { slots }: MaintenanceBudgetStatus,
+  requests: readonly MaintenanceRequest[],
+): boolean {
+  if (isGivenBack(node)) return false
+  const uid = node.metadata.uid ?? ''
+  const isKept = slots.some(({ nodeUID }) => nodeUID === uid)
+  if (isKept || requests.some(({ spec, status }) => spec.nodeUID === uid && status?.slot)) return false
+  return !isCordonedBy(node, cordonOwner) || isCordonOfThePast(node, requests)
+}
+
+/** None of its requests exists any more, or is not over. */
+export function isOrphan(slot: Slot, byName: ReadonlyMap<string, MaintenanceRequest>): boolean {
+  return slot.requests.every((name) => byName.get(name)?.status?.phase === 'Done' || !byName.has(name))
+}
+
+export function isOrdered(budget: MaintenanceBudget, slot: Slot): boolean {
+  return budget.metadata.annotations?.[releaseAnnotations.slot] === slot.nodeUID
+}
+
+/** Finished requests whose node is already given back, and everything on nodes that are gone. */
+export function releasable(
+  { budget, requests, now }: LedgerWorld,
+  nodeByUid: ReadonlyMap<string, NodeObject>,
+  byName: ReadonlyMap<string, MaintenanceRequest>,
+): Release[] {
+  return (budget.status ?? emptyLedger).slots.flatMap((slot) => {
+    const node = nodeByUid.get(slot.nodeUID)
+    const others = (name: string) => slot.requests.some((other) => other !== name && staysOut(byName.get(other)))
+    return slot.requests
+      .filter((name) => {
+        if (!node) return true
+        const request = byName.get(name)
+        if (!request || !isOver(request)) return false
+        if (others(name)) return !isOpen(request) || isProven(request)
+        return isGivenBack(node) && (!isOpen(request) || isTakenBack(request))
+      })
+      .map((request) => {
+        const soakMs = soakOf(slot, requests, budget)
+        return {
+          request,
+          node: slot.node,
+          nodeUID: slot.nodeUID,
+          isLast: !others(request),
+          ...(node && soakMs > 0 ? { soakUntil: isoOf(Date.parse(now) + soakMs) } : {}),
+        }
+      })
+  })
+}
+
+/** A node on which nobody has worked needs no rest. Who worked may have left the slot before the last one does. */
+function soakOf(
+  { nodeUID, takenAt }: Slot,
+  requests: readonly MaintenanceRequest[],
+  { spec }: MaintenanceBudget,
+): number {
+  const worker = requests.find(
+    ({ spec: { nodeUID: uid }, status }) =>
+      uid === nodeUID && hasCondition(status, 'PermissionGiven') && (status?.since ?? takenAt) >= takenAt,
+  )
+  return worker ? settingsOf(worker, spec).soakMs : 0
+}
