@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SeededRandom } from '../load/seeded-random.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { interceptWrites } from '../support/intercepted-client.ts'
 import { emptyQueue, followLedger, patient, prepareQueue, type QueueGround, useCrds } from '../support/queue-cluster.ts'
@@ -74,36 +75,53 @@ function nextAfter<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> 
   })
 }
 
+/** Some of all points, drawn anew each time; all of them with `npm run crash-points`. */
+function drawn(points: readonly CrashPoint[], seed: number): readonly CrashPoint[] {
+  if (process.env['FETTLE_CRASH_POINTS'] === 'all') return points
+  const random = new SeededRandom(seed)
+  return points
+    .map((point) => ({ point, lot: random.next() }))
+    .sort((one, other) => one.lot - other.lot)
+    .slice(0, 14)
+    .map(({ point }) => point)
+}
+
 test('whichever of its writes the controller dies at, the next one finishes, and no pod is evicted twice', async (context) => {
+  const seed = Number(process.env['CRASH_POINTS_SEED'] ?? Math.floor(Math.random() * 2 ** 20))
+  console.log(`crash points: seed ${seed}; repeat with CRASH_POINTS_SEED=${seed}`)
   const ground = await prepareQueue(context)
   const [node, bystander] = [await ground.addNode(), await ground.addNode()]
   await ground.addWorkload(node, { app: 'web', replicas })
   const ledger = followLedger(context, ground)
   const evictions = new Map<string, number>()
 
+  // The first run makes the ledger, too, which the others find.
+  await maintain(ground, node, undefined, evictions)
   const clean = await maintain(ground, node, undefined, evictions)
   expect(clean.hasCrashed).toBe(false)
   // What any run must write, so that a path that got shorter by accident does not pass as a good one.
   expect(clean.writes.length).toBeGreaterThanOrEqual(12)
 
-  let points = 0
+  const all = (['before it is sent', 'before the answer is seen'] as const).flatMap((when) =>
+    clean.writes.map((_, index): CrashPoint => ({ at: index + 1, when })),
+  )
+  const points = drawn(all, seed)
+  let crashes = 0
   const failures: string[] = []
-  for (const when of ['before it is sent', 'before the answer is seen'] as const)
-    for (let at = 1; ; at++) {
-      const { writes, hasCrashed } = await maintain(ground, node, { at, when }, evictions)
-      if (!hasCrashed) break
-      points++
-      const twice = [...evictions].filter(([, count]) => count > 1)
-      if (twice.length > 0) failures.push(`${when} of write ${at} (${writes.at(-1)}): ${JSON.stringify(twice)}`)
-      evictions.clear()
-      expect(at, 'a path of this length never ends').toBeLessThan(60)
-    }
-  console.log(`${points} crash points; a run without a crash writes:\n  ${clean.writes.join('\n  ')}`)
+  for (const { at, when } of points) {
+    evictions.clear()
+    const { writes, hasCrashed } = await maintain(ground, node, { at, when }, evictions)
+    // A run may get by with a write less than the one that was counted.
+    if (hasCrashed) crashes++
+    const twice = [...evictions].filter(([, count]) => count > 1)
+    if (twice.length > 0) failures.push(`${when} of write ${at} (${writes.at(-1)}): ${JSON.stringify(twice)}`)
+  }
+  console.log(`${crashes} of ${all.length} crash points; a run without a crash writes:\n  ${clean.writes.join('\n  ')}`)
   expect(failures).toEqual([])
-  expect(points).toBeGreaterThanOrEqual(24)
+  expect(crashes).toBeGreaterThanOrEqual(Math.floor(points.length * 0.8))
   expect(ledger.most).toBe(1)
   expect(ledger.tokens).toEqual([...ledger.tokens].sort((a, b) => a - b))
-  expect(ledger.tokens.length).toBe(points + 3)
+  expect(ledger.tokens.length).toBe(points.length + 2)
   expect((await ground.node(bystander)).spec?.unschedulable).toBeUndefined()
   await eventually(async () => expect((await ground.node(node)).spec?.unschedulable).toBeUndefined(), patient)
 }, 600_000)
