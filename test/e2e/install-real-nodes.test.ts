@@ -323,6 +323,8 @@ describe.skipIf(missing.length > 0)(
       await cluster.kubectl('delete', 'deployment', 'quick', '--namespace', 'default')
       const returned = await cluster.fettle('node', 'return', node)
       expect(returned, returned.stderr).toMatchObject({ code: 0 })
+      // The new pod went where the other one is; a roll-out spreads them again.
+      await cluster.kubectl('rollout', 'restart', 'deployment/fettle-controller', '--namespace', namespace)
       await eventually(async () => expect(await podsOf(cluster.admin)).toEqual(everyPodReady), patient)
     })
 
