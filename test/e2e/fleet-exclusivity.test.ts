@@ -4,7 +4,7 @@ import { prepareQueue, useCrds } from '../support/queue-cluster.ts'
 
 useCrds()
 
-const schedules = 200
+const schedules = 100
 
 test('three controllers that all believe to lead never exceed the budget and lose no request, whatever goes wrong', async (context) => {
   const seed = Number(process.env['EXCLUSIVITY_SEED'] ?? Math.floor(Math.random() * 2 ** 20))
