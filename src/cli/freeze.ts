@@ -3,11 +3,10 @@ import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type MaintenanceFreeze, maintenanceFreezes } from '../api/index.ts'
 import { type ConnectedClient, isNotFound } from '../kube/index.ts'
-import { freezeText, viewFreezes } from '../queue/index.ts'
+import { freezeText, shortTime, viewFreezes } from '../queue/index.ts'
 import { durationMs, zoneOf } from '../time/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { shortTime } from './short-time.ts'
 import { userName } from './user-name.ts'
 
 interface FreezeFlags extends ClusterFlags {

@@ -9,7 +9,7 @@ import {
   type Slot,
 } from '../api/index.ts'
 import { type ConnectedClient, waitFor } from '../kube/index.ts'
-import { isOpen } from '../queue/index.ts'
+import { isOpen, shortTime } from '../queue/index.ts'
 import { durationText, systemClock } from '../time/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, withCluster } from './cluster-options.ts'
 import { confirmByName } from './confirm.ts'
@@ -18,7 +18,6 @@ import { requestText } from './follow-request.ts'
 import { askedBy } from './node-history.ts'
 import { addReasonOption, addYesOption, sayVerb, type VerbFlags, whatHappens } from './node-verb.ts'
 import { progressOn } from './progress.ts'
-import { shortTime } from './short-time.ts'
 import { userName } from './user-name.ts'
 import { readBudget } from './world.ts'
 

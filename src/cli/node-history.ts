@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander'
 import { type MaintenanceRequest, maintenanceRequests, type Phase } from '../api/index.ts'
-import { isOpen } from '../queue/index.ts'
+import { isOpen, shortTime } from '../queue/index.ts'
 import { durationText } from '../time/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { shortTime } from './short-time.ts'
 
 /** `fettle node history`: every request that is still known of a node, with what became of it. */
 export function addHistoryCommand(node: Command, context: CliContext): void {

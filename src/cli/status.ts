@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander'
-import { freezeText, isOpen, isReady, viewFreezes } from '../queue/index.ts'
+import { freezeText, isOpen, isReady, shortTime, viewFreezes } from '../queue/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
 import { queueRows, queueText } from './queue.ts'
-import { shortTime } from './short-time.ts'
 import { readWorld, type World } from './world.ts'
 
 /** `fettle status`: what is true, what waits and why, in ten lines. */

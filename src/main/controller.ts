@@ -90,7 +90,8 @@ export async function runController(settings: ControllerSettings, signal: AbortS
               windows,
               blockers: new BlockerBoard({ ...doors, readToken, signal: stop }),
               heartbeats: new Heartbeats(systemClock),
-              offersEvictionRequest: await offersEvictionRequest(client, stop),
+              // What cannot be known now is not relied on: pods are evicted.
+              offersEvictionRequest: await offersEvictionRequest(client, stop).catch(() => false),
               ownNamespace: settings.namespace,
               recorder,
             },

@@ -572,8 +572,8 @@ describe('the pods of the controller itself', () => {
 
   test('stay on the only node, and move when another node takes them', () => {
     const parts = { ...listed, node: draining, podsOnNode: [pod('p')], ownPods }
-    expect(drainPlan(world(one, { ...parts, canOwnPodsMove: false }), draining).left).toEqual([])
-    expect(drainPlan(world(one, { ...parts, canOwnPodsMove: true }), draining).left).toHaveLength(1)
+    expect(drainPlan(world(one, { ...parts, hasOtherNodes: false }), draining).left).toEqual([])
+    expect(drainPlan(world(one, { ...parts, hasOtherNodes: true }), draining).left).toHaveLength(1)
   })
 })
 

@@ -173,7 +173,6 @@ export function drainPlan(world: RequestWorld, node: NodeObject, pods = world.po
     ...world,
     pods,
     isNodeReady: isReady(node),
-    ...(world.canOwnPodsMove === undefined ? {} : { hasOtherNodes: world.canOwnPodsMove }),
     settings: { ...drain, isForced: isOver && onDeadline === 'ForceDelete' },
     nowMs: Date.parse(now),
   })

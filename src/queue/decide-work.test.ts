@@ -124,7 +124,21 @@ describe('the report of a host', () => {
 describe('the heartbeat', () => {
   const alive = (is: 'True' | 'False') => [...given, condition('HostAlive', is)]
   const beats = (silentMs: number | undefined, conditions = given) =>
-    decideRequest(world(one({ phase: 'Granted', conditions }), silentMs === undefined ? {} : { silentMs }))
+    decideRequest(
+      world(one({ phase: 'Granted', since: earlier, conditions }), silentMs === undefined ? {} : { silentMs }),
+    )
+
+  test('a heartbeat that ended with an earlier turn is no silence of this one', () => {
+    const just = new Date(Date.parse(noon) - 10_000).toISOString()
+    const step = decideRequest(
+      world(one({ phase: 'Granted', since: just, conditions: given }), { silentMs: 3_600_000 }),
+    )
+    expect(statusOf(step).conditions).toContainEqual(expect.objectContaining({ type: 'HostAlive', status: 'True' }))
+    const later = decideRequest(
+      world(one({ phase: 'Granted', since: earlier, conditions: given }), { silentMs: 3_600_000 }),
+    )
+    expect(statusOf(later).conditions).toContainEqual(expect.objectContaining({ type: 'HostAlive', status: 'False' }))
+  })
 
   test('is written once when it is heard, and once when it is not', () => {
     expect(statusOf(beats(0)).conditions).toContainEqual(expect.objectContaining({ type: 'HostAlive', status: 'True' }))
@@ -148,7 +162,7 @@ describe('the heartbeat', () => {
   })
 
   test('is heard also while the permission is awaited back', () => {
-    const step = decideRequest(world(one({ phase: 'Finishing' }), { silentMs: 90_000 }))
+    const step = decideRequest(world(one({ phase: 'Finishing', since: inMs(-120_000) }), { silentMs: 90_000 }))
     expect(statusOf(step).conditions).toContainEqual(expect.objectContaining({ type: 'HostAlive', status: 'False' }))
   })
 

@@ -50,8 +50,18 @@ export function hostStep(world: RequestWorld, slot: Slot): RequestStep | undefin
     : hold(world, 'PermissionNotWritable', host.failure)
 }
 
+/** A heartbeat that ended with an earlier turn is no silence of this one: until it is known as silent, it counts from here. */
+function silence({ request, silentMs, now }: RequestWorld): number | undefined {
+  const { conditions, since = now } = request.status ?? {}
+  const isKnown = conditions?.some(({ type, status }) => type === 'HostAlive' && status === 'False')
+  if (silentMs === undefined || isKnown) return silentMs
+  return Math.min(silentMs, Math.max(0, Date.parse(now) - Date.parse(since)))
+}
+
 /** Writes when the node falls silent and when it speaks again. Silence alone frees nothing. */
-export function heartbeat({ request, settings, silentMs, now }: RequestWorld): RequestStep | undefined {
+export function heartbeat(world: RequestWorld): RequestStep | undefined {
+  const { request, settings, now } = world
+  const silentMs = silence(world)
   if (silentMs === undefined || !request.status) return undefined
   const isAlive = silentMs <= settings.heartbeatMs
   const said = request.status.conditions?.find(({ type }) => type === 'HostAlive')?.status
@@ -67,7 +77,9 @@ export function heartbeat({ request, settings, silentMs, now }: RequestWorld): R
 }
 
 /** Nothing happens when a heartbeat is missing, so its time has to be looked for. */
-function untilSilentMs({ settings, silentMs }: RequestWorld): number {
+function untilSilentMs(world: RequestWorld): number {
+  const { settings } = world
+  const silentMs = silence(world)
   if (silentMs === undefined || silentMs > settings.heartbeatMs) return Number.POSITIVE_INFINITY
   return settings.heartbeatMs - silentMs + 1
 }

@@ -10,11 +10,11 @@ import { freezeText, windowsNow } from './windows/index.ts'
 export function gatesNow(
   { views, windows, blockers, clock }: Pick<QueuePorts, 'views' | 'windows' | 'blockers' | 'clock'>,
   budget: MaintenanceBudget,
-): ClaimGates & { readonly nextChangeMs: number | undefined } {
+): ClaimGates {
   const nowMs = clock.now()
   const { nodes, requests, daemonSets } = views
   const stale = staleView({ nodes, requests, daemonSets, windows: windows.windows, freezes: windows.freezes })
-  const { stateFor, freezes, nextChangeMs } = windowsNow(windows, nowMs)
+  const { stateFor, freezes } = windowsNow(windows, nowMs)
   const freeze = freezeText(freezes)
   const untilMs = freezes.active[0]?.untilMs
   const lock = foreignLock(views.daemonSets.values(), nowMs)
@@ -33,6 +33,5 @@ export function gatesNow(
       },
       blockers,
     ),
-    nextChangeMs,
   }
 }

@@ -26,8 +26,4 @@ export class Heartbeats {
     this.#seen.set(nodeName, { sign, atMs: nowMs })
     return 0
   }
-
-  forget(nodeName: string): void {
-    this.#seen.delete(nodeName)
-  }
 }

@@ -97,11 +97,8 @@ export class Tally {
   of(node: NodeObject): readonly (Limit & { total: number; out: Map<string, OutNode> })[] {
     const { ignoreNodes, limits = [], max, controlPlaneMax } = this.#spec
     const labels = node.metadata.labels
-    if (ignoreNodes && matchesSelector(ignoreNodes as Parameters<typeof matchesSelector>[0], labels)) return []
-    const matching = limits.filter(
-      ({ nodeSelector }) =>
-        !nodeSelector || matchesSelector(nodeSelector as Parameters<typeof matchesSelector>[0], labels),
-    )
+    if (ignoreNodes && matchesSelector(ignoreNodes, labels)) return []
+    const matching = limits.filter(({ nodeSelector }) => !nodeSelector || matchesSelector(nodeSelector, labels))
     return [
       this.#limitFor({ key: budgetName, name: budgetName, rule: max }),
       ...(isControlPlane(node)
@@ -131,10 +128,6 @@ export class Tally {
   /** The node's group in each limit that has groups, as the slot remembers it. */
   groupsOf(node: NodeObject): Record<string, string> {
     return Object.fromEntries(this.of(node).flatMap(({ name, group }) => (group === undefined ? [] : [[name, group]])))
-  }
-
-  outIn(key: string): number {
-    return this.#limits.get(key)?.out.size ?? 0
   }
 
   all(): readonly Limit[] {

@@ -24,7 +24,7 @@ export interface RequestWorld {
   /** Tells Fettle's own controller pods. */
   readonly ownPods?: (pod: PodObject) => boolean
   /** Whether another node could run them. */
-  readonly canOwnPodsMove?: boolean
+  readonly hasOtherNodes?: boolean
   /** Whether the server has EvictionRequests. */
   readonly offersEvictionRequest?: boolean
   /** What the API server said last to pods that were asked in vain, by their UID. */

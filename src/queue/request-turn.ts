@@ -109,7 +109,7 @@ function drainWorld(
     budgets: [...views.disruptionBudgets.values()],
     daemonSets: new Set([...views.daemonSets.values()].map(({ metadata }) => metadata.uid ?? '')),
     ownPods: (pod) => isOwnPod(pod, ownNamespace),
-    canOwnPodsMove: [...views.nodes.values()].some((other) => other.metadata.name !== nodeName && takesPods(other)),
+    hasOtherNodes: [...views.nodes.values()].some((other) => other.metadata.name !== nodeName && takesPods(other)),
     offersEvictionRequest,
     answers: pace.answers(),
   }
@@ -132,16 +132,15 @@ function isOwnPod({ metadata }: PodObject, ownNamespace: string): boolean {
 async function isTrueLive(
   { client }: QueuePorts,
   world: RequestWorld,
-  { phase, outcome, conditions }: MaintenanceRequestStatus,
+  status: MaintenanceRequestStatus,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { request, node } = world
-  const { nodeName, nodeUID, service } = request.spec
-  if (phase === 'Finishing' && !isOpen(request))
+  const { nodeName, nodeUID } = request.spec
+  if (status.phase === 'Finishing' && !isOpen(request))
     return (await liveSlotOf(client, request.metadata.name ?? '', signal)) !== undefined
-  if (outcome === 'NodeGone') return (await liveNodeOf(client, nodeName, signal))?.metadata.uid !== nodeUID
-  const isDrained = conditions?.some(({ type, status }) => type === 'Drained' && status === 'True')
-  if (phase !== 'Granted' || request.status?.phase !== 'Claimed' || !isDrained || !service.drain || !node) return true
+  if (status.outcome === 'NodeGone') return (await liveNodeOf(client, nodeName, signal))?.metadata.uid !== nodeUID
+  if (!isDrainedNow(request, status) || !node) return true
   return drainPlan(world, node, await livePodsOn(client, nodeName, signal)).left.length === 0
 }
 

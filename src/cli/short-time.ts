@@ -1,2 +1,0 @@
-/** Times in sentences look the same wherever they are said. */
-export { shortTime } from '../queue/index.ts'
