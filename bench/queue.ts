@@ -10,7 +10,14 @@ import {
   maintenanceRequests,
 } from '../src/api/index.ts'
 import { adminKubeconfig, bringUp, connectTo, takeDown } from '../src/dev/index.ts'
-import { type KubeClient, type KubeObject, type NodeObject, resources } from '../src/kube/index.ts'
+import {
+  type KubeClient,
+  type KubeObject,
+  type NodeObject,
+  type ResourceCache,
+  resources,
+  SharedCaches,
+} from '../src/kube/index.ts'
 import { type Bench, type BenchOptions, type Metrics, medians } from './bench.ts'
 import { createObjects } from './watch-objects.ts'
 
@@ -102,7 +109,10 @@ async function measureQueue(
 }
 
 async function runOnce(client: KubeClient, kubeconfig: string, nodes: number, requests: number): Promise<Metrics> {
-  const line = new Line(client, nodes)
+  const over = new AbortController()
+  const caches = new SharedCaches({ client, signal: over.signal })
+  const line = new Line(client, nodes, caches.of<MaintenanceRequest>({ resource: maintenanceRequests }))
+  await caches.waitForSync(over.signal)
   const child = fork(join(import.meta.dirname, 'queue-contender-ours.ts'), {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, KUBECONFIG: kubeconfig },
@@ -122,18 +132,21 @@ async function runOnce(client: KubeClient, kubeconfig: string, nodes: number, re
   } finally {
     child.kill('SIGKILL')
     await line.empty()
+    over.abort(new Error('the run is over'))
   }
 }
 
-/** Those who ask: as many at any time as were asked for. */
+/** Those who ask: as many at any time as were asked for. It watches, because lists would keep the API server busy. */
 class Line {
   readonly #client: KubeClient
   readonly #nodes: number
+  readonly #requests: ResourceCache<MaintenanceRequest>
   #next = 0
 
-  constructor(client: KubeClient, nodes: number) {
+  constructor(client: KubeClient, nodes: number, requests: ResourceCache<MaintenanceRequest>) {
     this.#client = client
     this.#nodes = nodes
+    this.#requests = requests
   }
 
   async fill(count: number): Promise<void> {
@@ -159,7 +172,9 @@ class Line {
 
   /** Gives one node back, if one is out. */
   async endOne(): Promise<void> {
-    const granted = (await this.#all()).find(({ spec, status }) => status?.phase === 'Granted' && spec.want === 'Out')
+    const granted = [...this.#requests.values()].find(
+      ({ spec, status }) => status?.phase === 'Granted' && spec.want === 'Out',
+    )
     const name = granted?.metadata.name
     if (name)
       await this.#client.patch(maintenanceRequests, { name }, { type: 'merge', body: { spec: { want: 'Return' } } })
@@ -168,7 +183,7 @@ class Line {
   /** All have been taken in, and as many are out as may be. */
   async untilCalm(): Promise<void> {
     for (const endAt = Date.now() + 300_000; Date.now() < endAt; await sleep(500)) {
-      const all = await this.#all()
+      const all = [...this.#requests.values()]
       const isTakenIn = all.every(({ status }) => status?.history !== undefined)
       const granted = all.filter(({ spec, status }) => status?.phase === 'Granted' && spec.want === 'Out')
       if (isTakenIn && granted.length === atOnce) return
@@ -177,7 +192,7 @@ class Line {
   }
 
   async empty(): Promise<void> {
-    const all = await this.#all()
+    const all = [...this.#requests.values()]
     const remove = async ({ metadata: { name = '' } }: MaintenanceRequest) => {
       await this.#client.patch(maintenanceRequests, { name }, { type: 'merge', body: { metadata: { finalizers: [] } } })
       await this.#client.delete(maintenanceRequests, { name }, { uid: 'any' })
@@ -197,11 +212,5 @@ class Line {
       { type: 'merge', body: { status: { slots: [] } } },
       { subresource: 'status' },
     )
-  }
-
-  async #all(): Promise<MaintenanceRequest[]> {
-    const all: MaintenanceRequest[] = []
-    for await (const page of this.#client.list<MaintenanceRequest>(maintenanceRequests)) all.push(...page.items)
-    return all
   }
 }

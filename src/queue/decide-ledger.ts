@@ -70,8 +70,7 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
   const tally = new Tally(budget.spec, ledger.slots, nodes)
   const isBroken = isExclusivityBroken(stored, lost.length > 0, ledger.slots, tally)
   const line = lineOf(world, ledger, nodeByUid, byName, tally, isBroken)
-  // Counted anew: places that are only promised are in the first count as well.
-  const limits = new Tally(budget.spec, line.ledger.slots, nodes).all()
+  const limits = tally.withoutPromises()
   const next = withConditions({ ...line.ledger, limits: figuresOf(limits) }, world, isBroken)
   const wakeTimes = [
     ...line.wakeTimes,
@@ -149,7 +148,7 @@ function lineOf(
     if (stop) {
       if (block === 'unasked') {
         unasked.push(request)
-        tally.take(node, promisedSlot(request, now))
+        tally.promise(node, promisedSlot(request, now))
       }
       waiting.set(name, { position: waiting.size + 1, ...stop })
       if (stop.notBefore) wakeTimes.push(Date.parse(stop.notBefore))
@@ -161,10 +160,13 @@ function lineOf(
     const claim = { request: name, node: nodeName, nodeUID, groups: tally.groupsOf(node) }
     const taken = withClaim(ledger, claim, now)
     const made = slotOf(taken, name) ?? promisedSlot(request, now)
-    tally.take(node, made)
     slotByUid.set(nodeUID, made)
     // Claimed before the finalizer is stored, a deleted request would leave its slot behind for ever.
-    if (!request.metadata.finalizers?.includes(finalizer)) continue
+    if (!request.metadata.finalizers?.includes(finalizer)) {
+      tally.promise(node, made)
+      continue
+    }
+    tally.take(node, made)
     ledger = taken
     claims.push(claim)
   }

@@ -24,15 +24,18 @@ export interface LedgerTurn {
   readonly touched: readonly string[]
   readonly waiting: LedgerDecision['waiting']
   readonly wakeAtMs: number | undefined
+  /** What the decision itself took; nobody else could do anything meanwhile. */
+  readonly decidedInMs: number
 }
 
 /** Looks at the whole line once and writes the ledger at most once, by compare-and-swap. */
 export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Promise<LedgerTurn> {
   const { client, views, clock } = ports
   const budget = views.budgets.get({ name: budgetName }) ?? (await makeBudget(client, signal))
-  if (await keepFinalizer(client, budget, signal)) return { touched: [], waiting: new Map(), wakeAtMs: undefined }
+  if (await keepFinalizer(client, budget, signal))
+    return { touched: [], waiting: new Map(), wakeAtMs: undefined, decidedInMs: 0 }
   const now = isoNow(clock)
-  const decision = await decideAsking(ports, budget, now, signal)
+  const { decision, decidedInMs } = await decideAsking(ports, budget, now, signal)
   const { waiting, wakeAtMs } = decision
   await restoreNodes(ports, decision, signal)
   const stored = budget.status ?? emptyLedger
@@ -40,7 +43,7 @@ export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Pr
   const next = nextLedger(stored, checked, decision, now)
   if (budget.status && isDeepStrictEqual(next, stored)) {
     await removeOrder(client, budget, decision, signal)
-    return { touched: [], waiting, wakeAtMs }
+    return { touched: [], waiting, wakeAtMs, decidedInMs }
   }
   // The version that the decision was made from: whoever wrote in between makes this fail, and it is decided anew.
   await client.replace<MaintenanceBudget>(
@@ -49,8 +52,9 @@ export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Pr
     { subresource: 'status', fieldManager: controllerManager, signal },
   )
   tell(ports, checked)
-  const touched = [...checked.claims, ...checked.releases].map(({ request }) => request)
-  return { touched: [...touched, ...checked.putBack.flatMap(({ requests }) => requests)], waiting, wakeAtMs }
+  const requests = [...checked.claims, ...checked.releases].map(({ request }) => request)
+  const touched = [...requests, ...checked.putBack.flatMap((slot) => slot.requests)]
+  return { touched, waiting, wakeAtMs, decidedInMs }
 }
 
 /** Decides, asks outside about those whose turn it would be, and decides again with the answers. */
@@ -59,16 +63,21 @@ async function decideAsking(
   budget: MaintenanceBudget,
   now: string,
   signal: AbortSignal,
-): Promise<LedgerDecision> {
-  const { views, blockers } = ports
-  const decide = () =>
-    decideLedger({
+): Promise<{ readonly decision: LedgerDecision; readonly decidedInMs: number }> {
+  const { views, blockers, clock } = ports
+  let decidedInMs = 0
+  const decide = () => {
+    const startedMs = clock.monotonic()
+    const decided = decideLedger({
       budget,
       requests: [...views.requests.values()],
       nodes: [...views.nodes.values()],
       gates: gatesNow(ports, budget),
       now,
     })
+    decidedInMs += clock.monotonic() - startedMs
+    return decided
+  }
   let decision = decide()
   // Each round asks about others than the one before, because those who are blocked let others pass. What takes longer
   // than a few rounds is heard of later.
@@ -76,7 +85,7 @@ async function decideAsking(
     await blockers.ask(candidatesOf(ports, decision.unasked), budget.spec.blockers ?? [], signal)
     decision = decide()
   }
-  return decision
+  return { decision, decidedInMs }
 }
 
 function candidatesOf({ views }: QueuePorts, requests: readonly MaintenanceRequest[]): Candidate[] {

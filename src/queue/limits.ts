@@ -69,20 +69,22 @@ export interface Limit {
 
 type Spec = Pick<MaintenanceBudgetSpec, 'max' | 'limits' | 'controlPlaneMax' | 'countUnavailable' | 'ignoreNodes'>
 
+type CountedLimit = { -readonly [Field in keyof Limit]: Limit[Field] } & { out: Map<string, OutNode> }
+
 /** Counts once over all nodes, and then answers for each of them; a place that is taken counts from then on. */
 export class Tally {
   readonly #spec: Spec
-  readonly #limits = new Map<
-    string,
-    { -readonly [Field in keyof Limit]: Limit[Field] } & { out: Map<string, OutNode> }
-  >()
+  readonly #limits = new Map<string, CountedLimit>()
+  /** Thousands of nodes are asked about several times in one decision. */
+  readonly #limitsByNode = new Map<NodeObject, readonly CountedLimit[]>()
+  readonly #promised: { limit: CountedLimit; promise: OutNode; before: OutNode | undefined }[] = []
 
   constructor(spec: Spec, slots: readonly Slot[], nodes: readonly NodeObject[]) {
     this.#spec = spec
     this.#limitFor({ key: budgetName, name: budgetName, rule: spec.max })
     const slotByUid = new Map(slots.map((slot) => [slot.nodeUID, slot]))
     for (const node of nodes) {
-      for (const limit of this.of(node)) limit.total++
+      for (const limit of this.#of(node)) limit.total++
       const slot = slotByUid.get(node.metadata.uid ?? '')
       slotByUid.delete(node.metadata.uid ?? '')
       if (slot) this.take(node, slot)
@@ -94,7 +96,19 @@ export class Tally {
   }
 
   /** The limits that a node counts in; none for a node that never counts. */
-  of(node: NodeObject): readonly (Limit & { total: number; out: Map<string, OutNode> })[] {
+  of(node: NodeObject): readonly Limit[] {
+    return this.#of(node)
+  }
+
+  #of(node: NodeObject): readonly CountedLimit[] {
+    const known = this.#limitsByNode.get(node)
+    if (known) return known
+    const found = this.#find(node)
+    this.#limitsByNode.set(node, found)
+    return found
+  }
+
+  #find(node: NodeObject): readonly CountedLimit[] {
     const { ignoreNodes, limits = [], max, controlPlaneMax } = this.#spec
     const labels = node.metadata.labels
     if (ignoreNodes && matchesSelector(ignoreNodes, labels)) return []
@@ -122,7 +136,16 @@ export class Tally {
   }
 
   take(node: NodeObject, slot: Slot): void {
-    for (const { out } of this.of(node)) out.set(slot.nodeUID, outBySlot(slot))
+    for (const { out } of this.#of(node)) out.set(slot.nodeUID, outBySlot(slot))
+  }
+
+  /** Others count with this place, but nobody has it yet. */
+  promise(node: NodeObject, slot: Slot): void {
+    const promise = outBySlot(slot)
+    for (const limit of this.#of(node)) {
+      this.#promised.push({ limit, promise, before: limit.out.get(promise.uid) })
+      limit.out.set(promise.uid, promise)
+    }
   }
 
   /** The node's group in each limit that has groups, as the slot remembers it. */
@@ -134,10 +157,21 @@ export class Tally {
     return [...this.#limits.values()]
   }
 
+  /** Ends the count: without the places that were only promised. */
+  withoutPromises(): readonly Limit[] {
+    for (const { limit, promise, before } of this.#promised.splice(0).reverse()) {
+      // Somebody else on that node has the place by now.
+      if (limit.out.get(promise.uid) !== promise) continue
+      if (before) limit.out.set(promise.uid, before)
+      else limit.out.delete(promise.uid)
+    }
+    return this.all()
+  }
+
   #takeUnavailable(node: NodeObject): void {
     const why = unavailability(this.#spec, node)
     const { uid = '', name = '' } = node.metadata
-    if (why) for (const { out } of this.of(node)) out.set(uid, { name, uid, why })
+    if (why) for (const { out } of this.#of(node)) out.set(uid, { name, uid, why })
   }
 
   #takeUnseen(slot: Slot): void {
@@ -149,7 +183,7 @@ export class Tally {
     for (const { out } of [cluster, ...grouped]) out.set(slot.nodeUID, outBySlot(slot))
   }
 
-  #limitFor(about: Pick<Limit, 'key' | 'name' | 'group' | 'rule'>) {
+  #limitFor(about: Pick<Limit, 'key' | 'name' | 'group' | 'rule'>): CountedLimit {
     const known = this.#limits.get(about.key)
     if (known) return known
     const limit = { ...about, max: 0, total: 0, out: new Map<string, OutNode>() }
@@ -158,8 +192,9 @@ export class Tally {
   }
 }
 
+/** No name and no label value contains a line break. */
 function keyOf(name: string, group?: string): string {
-  return JSON.stringify(['limit', name, group])
+  return group === undefined ? `limit\n${name}` : `limit\n${name}\n${group}`
 }
 
 function outBySlot(slot: Slot): OutNode {

@@ -73,7 +73,7 @@ function stillAsks(request: MaintenanceRequest): boolean {
 }
 
 function sameThing({ spec: { nodeUID, source } }: MaintenanceRequest): string {
-  return JSON.stringify([nodeUID, source.kind, source.key])
+  return `${nodeUID}\n${source.kind}\n${source.key}`
 }
 
 /** Who has begun comes first: creation times are whole seconds, and among equals the UID might prefer the latecomer. */

@@ -15,7 +15,9 @@ const requestPrefix = 'request/'
 const lookAnywayMs = 30_000
 const tidyEveryMs = 600_000
 /** Whoever is far back in the line is told of a new place only now and then: else one claim would cost a write for each. */
-const [toldAtOnce, toldEveryMs] = [10, 600_000]
+const [headOfLine, headToldEveryMs, othersToldEveryMs] = [10, 1_000, 600_000]
+/** A look at thousands of nodes leaves this many times its own length to those whose turn has come. */
+const restFactor = 2
 
 /** Runs the queue until the signal aborts: every change wakes what it may concern, and each turn looks at all of it anew. */
 export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<void> {
@@ -40,6 +42,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     if (node)
       for (const request of requestsOfNode(views, node.metadata.uid ?? '')) if (isOpen(request)) wakeRequest(request)
   }
+  let restsUntilMs = 0
   const wakeLedger = () => queue.add(ledgerKey)
   const holdsSlots = () => (views.budgets.get({ name: budgetName })?.status?.slots.length ?? 0) > 0
   const stops = [
@@ -81,6 +84,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
   queue.start(async (key, context) => {
     if (key === tidyKey) {
       await tidy(ports, context.signal)
+      pace.forgetAllBut(new Set([...views.pods.values()].map((pod) => pod.metadata.uid ?? '')), clock.now())
       return { requeueAfterMs: tidyEveryMs }
     }
     if (key !== ledgerKey) {
@@ -88,9 +92,11 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
       const again = await takeRequestTurn({ ports, pace, waiting: news.of(name) }, name, context.signal)
       return again && { requeueAfterMs: again.lookAgainMs }
     }
+    const restMs = restsUntilMs - clock.monotonic()
+    if (restMs > 0) return { requeueAfterMs: restMs }
     const turn = await takeLedgerTurn(ports, context.signal)
+    restsUntilMs = clock.monotonic() + restFactor * turn.decidedInMs
     for (const name of [...turn.touched, ...news.take(turn.waiting)]) queue.add(`${requestPrefix}${name}`)
-    pace.forgetAllBut(new Set([...views.pods.values()].map((pod) => pod.metadata.uid ?? '')), clock.now())
     const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs()) - clock.now()
     return {
       requeueAfterMs: Math.max(0, Math.min(lookAnywayMs, wakeInMs, ports.blockers.nextChangeMs() ?? lookAnywayMs)),
@@ -131,7 +137,7 @@ class LineNews {
     this.#clock = clock
   }
 
-  /** What a request is told now: the truth if it is near the head or waits for something else, else what it knows. */
+  /** What a request is told now: the truth, or what it knows if it was told lately. */
   of(name: string): Place | undefined {
     return this.#told.get(name)?.place
   }
@@ -155,7 +161,7 @@ class LineNews {
   nextMs(): number {
     const waits = [...this.#places].flatMap(([name, place]) => {
       const told = this.#told.get(name)
-      return told && !isSame(told.place, place) ? [told.atMs + toldEveryMs] : []
+      return told && !isSame(told.place, place) ? [told.atMs + toldEveryMs(place)] : []
     })
     return Math.min(...waits, Number.POSITIVE_INFINITY)
   }
@@ -163,8 +169,12 @@ class LineNews {
   #isDue(told: { readonly place: Place; readonly atMs: number } | undefined, place: Place, nowMs: number): boolean {
     if (!told) return true
     if (isSame(told.place, place)) return false
-    return (place.position ?? 0) <= toldAtOnce || told.place.for !== place.for || told.atMs + toldEveryMs <= nowMs
+    return told.place.for !== place.for || told.atMs + toldEveryMs(place) <= nowMs
   }
+}
+
+function toldEveryMs({ position = 0 }: Place): number {
+  return position <= headOfLine ? headToldEveryMs : othersToldEveryMs
 }
 
 function isSame(a: Place, b: Place): boolean {
