@@ -14,6 +14,9 @@ export const releaseAnnotations = {
   by: 'fettle.dev/release-by',
 } as const
 
+/** On a Node: it is rebooted when its turn comes; the value is the reason. The controller removes it when that is over. */
+export const rebootAnnotation = 'fettle.dev/reboot'
+
 export const requestVerbs = ['retry', 'release', 'skip', 'abort'] as const
 export type RequestVerb = (typeof requestVerbs)[number]
 

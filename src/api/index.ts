@@ -1,5 +1,12 @@
 export { type AdmissionPolicy, admissionPolicies, type VirtualVerb, virtualVerbs } from './admission-policies.ts'
-export { longestReason, type RequestVerb, releaseAnnotations, requestVerbs, verbAnnotations } from './annotations.ts'
+export {
+  longestReason,
+  type RequestVerb,
+  rebootAnnotation,
+  releaseAnnotations,
+  requestVerbs,
+  verbAnnotations,
+} from './annotations.ts'
 export {
   type AlertsBlocker,
   type Blocker,
@@ -26,6 +33,8 @@ export {
 export { type MaintenanceFreezeSpec, type MaintenanceFreezeStatus, maintenanceFreeze } from './maintenance-freeze.ts'
 export { type MaintenanceRequestSpec, maintenanceRequest } from './maintenance-request.ts'
 export { type MaintenanceWindowSpec, type MaintenanceWindowStatus, maintenanceWindow } from './maintenance-window.ts'
+export { type CompatibleProgram, compatiblePrograms, type ForeignLock, type Marks } from './marks.ts'
+export { type Notification, type NotifyOccasion, notifyOccasions, notifySecretName } from './notification.ts'
 export {
   type MaintenanceBudget,
   type MaintenanceFreeze,

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { blocker, blockerRules } from './blocker.ts'
 import { type KindDefinition, onlyYet } from './kind.ts'
 import { deadlineSettings, drainSettings } from './maintenance-request.ts'
+import { foreignLock, marks } from './marks.ts'
+import { notification, notificationRules } from './notification.ts'
 import { conditionOf, duration, keyedBy, labelSelector, numberOrPercent, objectName, time, uid } from './values.ts'
 
 const limit = z.object({
@@ -42,6 +44,13 @@ const spec = z.object({
     .default('Hold')
     .describe('what happens to the slot of a node that stays silent'),
   blockers: z.array(blocker).max(32).meta(keyedBy('name', 'conditions that must not hold before a claim')).optional(),
+  notify: z.array(notification).max(16).meta(keyedBy('name', 'who is told when nodes leave and return')).optional(),
+  marks: marks.optional().describe('taints, labels and annotations on nodes that wait or are out'),
+  foreignLocks: z
+    .array(foreignLock)
+    .max(8)
+    .meta({ description: 'locks of other programs over the same nodes, beyond honouring those of kured and Kustodian' })
+    .optional(),
   defaults: z
     .object({
       windows: z.array(objectName).max(16).optional().describe('MaintenanceWindows in which nodes may be claimed'),
@@ -123,6 +132,7 @@ export const maintenanceBudget: KindDefinition = {
     ],
     'spec.profiles': [onlyYet('profiles', 'Off')],
     ...blockerRules('spec.blockers'),
+    ...notificationRules('spec.notify'),
   },
 }
 

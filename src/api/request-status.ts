@@ -161,7 +161,11 @@ const host = z.object({
     .describe('fencing numbers that the node knows'),
   bootID: z.string().max(64).optional().describe('boot ID as the host sees it'),
   rebootIntent: rebootIntent.optional().describe('stored before the command to reboot'),
-  failure: z.string().max(1024).optional().describe('why the work, or writing the permission, failed'),
+  failure: z.string().max(1024).optional().describe('what failed on the host, as a sentence'),
+  failed: z
+    .enum(['Script', 'Permission', 'RebootOrder', 'RebootLoop'])
+    .optional()
+    .describe('what failed: the work, writing the permission, the order to reboot, or too many reboots in a day'),
 })
 
 export const requestStatus = z.object({

@@ -45,10 +45,16 @@ export function hostStep(world: RequestWorld, slot: Slot): RequestStep | undefin
   if (isUnbelievable(highest, slot))
     return hold(world, 'HostUnreadable', `${node} says that it obeyed token ${highest}, and its slot has ${slot.token}`)
   if (!host.failure || host.failure === dismissedFailure) return undefined
-  return host.permission === 'Present'
-    ? hold(world, 'ScriptFailed', host.failure)
-    : hold(world, 'PermissionNotWritable', host.failure)
+  const failed = host.failed ?? (host.permission === 'Present' ? 'Script' : 'Permission')
+  return hold(world, heldBy[failed], host.failure)
 }
+
+const heldBy = {
+  Script: 'ScriptFailed',
+  Permission: 'PermissionNotWritable',
+  RebootOrder: 'RebootNoEffect',
+  RebootLoop: 'RebootLoop',
+} as const
 
 /** A heartbeat that ended with an earlier turn is no silence of this one: until it is known as silent, it counts from here. */
 function silence({ request, silentMs, now }: RequestWorld): number | undefined {
