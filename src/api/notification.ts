@@ -26,7 +26,7 @@ const mail = z.object({
     .describe('how the connection is protected; None sends no password'),
   from: address.describe('sender'),
   to: z.array(address).min(1).max(32).describe('receivers'),
-  subject: z.string().min(1).max(1024).default('{{ .Node }}: {{ .Occasion }}').describe('template of the subject'),
+  subject: z.string().min(1).max(1024).optional().describe('template of the subject, in the language of the messages'),
   username: z.string().max(256).optional().describe('user name at the mail server'),
   passwordSecretKey: secretKey.optional().describe(`key in the Secret ${notifySecretName} that holds its password`),
 })
