@@ -47,7 +47,7 @@ function crds(): string {
 }
 
 function agentRbac(): string {
-  const manifests = [namespaceManifest(placement, nodesNamespace), ...agentRbacManifests(placement)]
+  const manifests = [namespaceManifest(placement, nodesNamespace, 'restricted'), ...agentRbacManifests(placement)]
   return when('.Values.agent.enabled', documents(manifests))
 }
 

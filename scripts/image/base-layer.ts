@@ -5,10 +5,18 @@ import type { TarEntry } from '../../src/dev/machine/tar.ts'
 import { run, runOk } from '../../src/host/index.ts'
 import { cachedLayer, type LayerOptions } from './layer-cache.ts'
 
-/** The part of Debian that Node is linked against, and nothing that could run: no shell, no package manager. */
+/**
+ * The part of Debian that Node is linked against, and one program: `nsenter`, by which the agent runs commands of its
+ * host. No shell, no package manager.
+ */
 const recipe = {
   suite: 'bookworm',
-  packages: ['base-files', 'libc6', 'gcc-12-base', 'libgcc-s1', 'libstdc++6'],
+  packages: [
+    ...['base-files', 'libc6', 'gcc-12-base', 'libgcc-s1', 'libstdc++6'],
+    ...['util-linux', 'libselinux1', 'libpcre2-8-0'],
+  ],
+  /** Of a package that has many programs, the one that is needed. */
+  only: { 'util-linux': /^usr\/bin\/nsenter$|\/copyright$/ },
   /** Character sets and languages of programs that are not there. */
   removed: [
     /^usr\/lib\/[^/]+\/gconv\//,
@@ -24,14 +32,16 @@ const recipe = {
 } as const
 
 export async function baseLayer(options: LayerOptions): Promise<ImageLayer> {
-  const key = { ...recipe, removed: recipe.removed.map(String) }
+  const key = { ...recipe, removed: recipe.removed.map(String), only: Object.values(recipe.only).map(String) }
   return cachedLayer('debian', key, options, async (scratch) => {
     const archives = await downloadPackages(join(scratch, 'download'), options)
     const entries: TarEntry[] = Object.entries(recipe.made).map(([path, text]) => file(path, Buffer.from(text)))
     for (const name of recipe.packages) {
       const archive = archives.find((path) => path.includes(`/${name}_`))
       if (archive === undefined) throw new Error(`debootstrap fetched no package ${name} for ${recipe.suite}`)
-      entries.push(...(await unpack(archive, join(scratch, name))))
+      const wanted: RegExp | undefined = (recipe.only as Record<string, RegExp>)[name]
+      const unpacked = await unpack(archive, join(scratch, name))
+      entries.push(...unpacked.filter(({ path }) => wanted?.test(path) ?? true))
       const { stdout } = await runOk(['dpkg-deb', '--field', archive])
       // Where scanners of images without a package manager look for what is inside.
       entries.push(file(`var/lib/dpkg/status.d/${name}`, Buffer.from(stdout)))

@@ -38,7 +38,7 @@ export async function buildImage(options: BuildImageOptions): Promise<BuiltImage
     architecture: options.architecture,
     layers: Object.values(layers),
     entrypoint: [nodeProgram, `${folder}/fettle.js`],
-    environment: { PATH: dirname(nodeProgram), NODE_ENV: 'production', NODE_VERSION: nodeVersion },
+    environment: { PATH: `${dirname(nodeProgram)}:/usr/bin`, NODE_ENV: 'production', NODE_VERSION: nodeVersion },
     workingDir: '/',
     user: '65532:65532',
     labels: {

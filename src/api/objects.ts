@@ -1,9 +1,9 @@
 import type { KubeObject, Resource } from '../kube/index.ts'
-import { group, type KindDefinition, version } from './kind.ts'
-import { type MaintenanceBudgetSpec, type MaintenanceBudgetStatus, maintenanceBudget } from './maintenance-budget.ts'
-import { type MaintenanceFreezeSpec, type MaintenanceFreezeStatus, maintenanceFreeze } from './maintenance-freeze.ts'
-import { type MaintenanceRequestSpec, maintenanceRequest } from './maintenance-request.ts'
-import { type MaintenanceWindowSpec, type MaintenanceWindowStatus, maintenanceWindow } from './maintenance-window.ts'
+import { group, version } from './kind.ts'
+import type { MaintenanceBudgetSpec, MaintenanceBudgetStatus } from './maintenance-budget.ts'
+import type { MaintenanceFreezeSpec, MaintenanceFreezeStatus } from './maintenance-freeze.ts'
+import type { MaintenanceRequestSpec } from './maintenance-request.ts'
+import type { MaintenanceWindowSpec, MaintenanceWindowStatus } from './maintenance-window.ts'
 import type { MaintenanceRequestStatus } from './request-status.ts'
 
 export interface MaintenanceRequest extends KubeObject {
@@ -26,11 +26,12 @@ export interface MaintenanceFreeze extends KubeObject {
   readonly status?: MaintenanceFreezeStatus
 }
 
-export const maintenanceRequests = resourceOf(maintenanceRequest)
-export const maintenanceBudgets = resourceOf(maintenanceBudget)
-export const maintenanceWindows = resourceOf(maintenanceWindow)
-export const maintenanceFreezes = resourceOf(maintenanceFreeze)
+// Written out, so that the agent, which needs one of them, does not carry all schemas in its memory.
+export const maintenanceRequests = resource('MaintenanceRequest', 'maintenancerequests')
+export const maintenanceBudgets = resource('MaintenanceBudget', 'maintenancebudgets')
+export const maintenanceWindows = resource('MaintenanceWindow', 'maintenancewindows')
+export const maintenanceFreezes = resource('MaintenanceFreeze', 'maintenancefreezes')
 
-function resourceOf({ kind, plural }: KindDefinition): Resource {
+function resource(kind: string, plural: string): Resource {
   return { group, version, plural, kind, namespaced: false }
 }

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
+import { type AgentSettings, addAgentCommand } from './agent.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
-import { wholeNumber } from './options.ts'
+import { defaultHttpHost, logLevel, wholeNumber } from './options.ts'
 
 /** What `fettle controller` and `fettle agent` start; composed in main. */
 export interface Programs {
@@ -20,20 +21,9 @@ export interface ControllerSettings extends ClusterFlags {
   readonly logLevel: string
 }
 
-export interface AgentSettings extends ClusterFlags {
-  readonly nodeName: string
-  readonly httpHost: string
-  readonly httpPort: number
-  readonly logLevel: string
-}
-
-const logLevel = () => new Option('--log-level <level>').choices(['debug', 'info', 'warn', 'error']).default('info')
-
 /** `fettle controller` and `fettle agent`: the programs that run in the cluster. */
 export function addProgramCommands(program: Command, context: CliContext, programs: Programs): void {
   const env = process.env
-  // In a pod the kubelet asks from outside; on a terminal nobody else should.
-  const httpHost = env['POD_NAME'] ? '0.0.0.0' : '127.0.0.1'
   addClusterOptions(program.command('controller'))
     .description('run the controller; in a cluster its Deployment does this')
     .option('--namespace <name>', 'where the leader lease is', env['POD_NAMESPACE'] ?? 'fettle-system')
@@ -44,7 +34,7 @@ export function addProgramCommands(program: Command, context: CliContext, progra
       wholeNumber(3, 600),
       15,
     )
-    .option('--http-host <address>', 'where to serve /healthz, /readyz and /metrics', httpHost)
+    .option('--http-host <address>', 'where to serve /healthz, /readyz and /metrics', defaultHttpHost())
     .option('--http-port <port>', 'and on which port', wholeNumber(0, 65_535), 8080)
     .addOption(logLevel())
     .action(async (flags: Omit<ControllerSettings, 'identity'>) => {
@@ -55,15 +45,5 @@ export function addProgramCommands(program: Command, context: CliContext, progra
       // It was told to stop and did: to whoever runs it that is success.
       context.exitCode(0)
     })
-
-  addClusterOptions(program.command('agent'))
-    .description('run the agent of one node; in a cluster its DaemonSet does this')
-    .requiredOption('--node-name <name>', 'the node it runs on', env['NODE_NAME'])
-    .option('--http-host <address>', 'where to serve /healthz, /readyz and /metrics', httpHost)
-    .option('--http-port <port>', 'and on which port', wholeNumber(0, 65_535), 8081)
-    .addOption(logLevel())
-    .action(async (flags: AgentSettings) => {
-      await programs.agent(flags, context.signal)
-      context.exitCode(0)
-    })
+  addAgentCommand(program, context, programs.agent)
 }

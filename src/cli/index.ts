@@ -1,3 +1,4 @@
+export { type AgentSettings, createAgentProgram } from './agent.ts'
 export type { CliContext } from './context.ts'
-export type { AgentSettings, ControllerSettings } from './controller.ts'
+export type { ControllerSettings } from './controller.ts'
 export { createProgram } from './program.ts'

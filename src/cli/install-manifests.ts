@@ -10,8 +10,9 @@ export type InstallSettings = WorkloadSettings
 /** Every object of an installation, in the order in which they are made. The first is the namespace itself. */
 export function installManifests(settings: InstallSettings): Manifest[] {
   return [
-    namespaceManifest(settings, settings.namespace),
-    namespaceManifest(settings, nodesNamespace),
+    // The agent reaches its machine, which only this level allows; the controller needs none of it.
+    namespaceManifest(settings, settings.namespace, 'privileged'),
+    namespaceManifest(settings, nodesNamespace, 'restricted'),
     ...crdManifests(settings),
     ...controllerRbacManifests(settings),
     ...agentRbacManifests(settings),
@@ -21,8 +22,8 @@ export function installManifests(settings: InstallSettings): Manifest[] {
   ]
 }
 
-export function namespaceManifest(placement: Placement, name: string): Manifest {
-  const labels = { ...commonLabels(placement), 'pod-security.kubernetes.io/enforce': 'restricted' }
+export function namespaceManifest(placement: Placement, name: string, level: 'privileged' | 'restricted'): Manifest {
+  const labels = { ...commonLabels(placement), 'pod-security.kubernetes.io/enforce': level }
   return manifest(resources.namespaces, { name, labels })
 }
 

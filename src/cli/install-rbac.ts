@@ -62,8 +62,11 @@ const controllerRights: AccountRights = {
 
 const agentRights: AccountRights = {
   component: 'agent',
-  // To create requests is to be able to drain any node: it gets that right together with the policy that bounds it.
-  everywhere: [rule(group, ['maintenancerequests'], ['list', 'watch'])],
+  // To create requests is to be able to drain any node: `agent-policies.ts` of the API bounds it to the agent's own.
+  everywhere: [
+    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'create']),
+    rule(group, ['maintenancerequests/status'], ['update', 'patch']),
+  ],
   inNamespace: [leases],
 }
 

@@ -1,4 +1,5 @@
 import { type Resource, resources } from '../kube/index.ts'
+import { agentCommand, agentPod } from './install-agent.ts'
 import {
   agentName,
   commonLabels,
@@ -15,6 +16,8 @@ export interface WorkloadSettings extends Placement {
   readonly replicas: number
   /** Nodes that the controller may run on; the agent runs on all. */
   readonly nodeSelector: Readonly<Record<string, string>>
+  /** Further arguments of the agent, as `fettle agent --help` shows them. */
+  readonly agentArgs: readonly string[]
   /** Instead of the address that the cluster tells its pods. */
   readonly apiServer?: { readonly host: string; readonly port: number }
 }
@@ -115,6 +118,8 @@ function controllerDeployment(settings: WorkloadSettings): Manifest {
 }
 
 function agentDaemonSet(settings: WorkloadSettings): Manifest {
+  const pod = agentPod(settings.agentArgs)
+  const { securityContext: _, ...defaults } = podDefaults(agentName)
   return manifest(resources.daemonSets, metadataOf(settings, 'agent'), {
     spec: {
       revisionHistoryLimit: 3,
@@ -123,7 +128,10 @@ function agentDaemonSet(settings: WorkloadSettings): Manifest {
       template: {
         metadata: { labels: selectorLabels('agent') },
         spec: {
-          ...podDefaults(agentName),
+          ...defaults,
+          // It writes files that belong to root, and speaks to the first process of the host.
+          securityContext: { runAsUser: 0, runAsGroup: 0, seccompProfile: { type: 'RuntimeDefault' } },
+          hostPID: pod.hostPID,
           affinity: nodeAffinity,
           priorityClassName: 'system-node-critical',
           tolerations: [{ operator: 'Exists' }],
@@ -132,14 +140,17 @@ function agentDaemonSet(settings: WorkloadSettings): Manifest {
               name: 'agent',
               image: settings.image,
               imagePullPolicy: 'IfNotPresent',
-              args: ['agent', `--http-port=${agentPort}`, '--log-level=info'],
-              env: environment(settings, ['NODE_NAME', 'POD_NAME']),
+              command: agentCommand,
+              args: ['agent', `--http-port=${agentPort}`, '--log-level=info', ...pod.args],
+              env: environment(settings, ['POD_NAME']),
               ports: [{ name: 'http', containerPort: agentPort, protocol: 'TCP' }],
               ...probes('/readyz'),
               resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '128Mi' } },
-              securityContext: containerSecurity,
+              securityContext: pod.securityContext,
+              volumeMounts: pod.volumeMounts,
             },
           ],
+          volumes: pod.volumes,
         },
       },
     },
@@ -199,7 +210,7 @@ const nodeAffinity = {
   },
 }
 
-const fieldPaths = { POD_NAME: 'metadata.name', POD_NAMESPACE: 'metadata.namespace', NODE_NAME: 'spec.nodeName' }
+const fieldPaths = { POD_NAME: 'metadata.name', POD_NAMESPACE: 'metadata.namespace' }
 
 function environment({ apiServer }: WorkloadSettings, names: readonly (keyof typeof fieldPaths)[]) {
   return [

@@ -14,6 +14,7 @@ interface InstallFlags extends ClusterFlags {
   readonly image: string
   readonly replicas: number
   readonly nodeSelector: Readonly<Record<string, string>>
+  readonly agentArg: readonly string[]
   readonly apiServer?: { readonly host: string; readonly port: number }
   readonly dryRun: boolean
   readonly output: 'text' | 'yaml'
@@ -29,6 +30,12 @@ export function addInstallCommands(program: Command, context: CliContext): void 
     .option('--image <reference>', 'container image of all programs', `fettle.dev/fettle:${manifest.version}`)
     .option('--replicas <count>', 'controllers; one leads', wholeNumber(1, 7), 2)
     .option('--node-selector <label=value>', 'nodes that controllers may run on; can be repeated', addLabel, {})
+    .option(
+      '--agent-arg <argument>',
+      'an argument of `fettle agent`, such as --reboot-method=signal; can be repeated',
+      addArgument,
+      [],
+    )
     .option(
       '--api-server <host:port>',
       "where pods reach the API server, if not at the cluster's own address",
@@ -50,9 +57,9 @@ export function addInstallCommands(program: Command, context: CliContext): void 
   addUninstallCommand(program, context)
 }
 
-function settingsOf({ namespace, image, replicas, nodeSelector, apiServer }: InstallFlags): InstallSettings {
+function settingsOf({ namespace, image, replicas, nodeSelector, agentArg, apiServer }: InstallFlags): InstallSettings {
   const placement = { namespace, version: manifest.version, managedBy: installer }
-  return { ...placement, image, replicas, nodeSelector, ...(apiServer ? { apiServer } : {}) }
+  return { ...placement, image, replicas, nodeSelector, agentArgs: agentArg, ...(apiServer ? { apiServer } : {}) }
 }
 
 async function install(
@@ -97,6 +104,11 @@ async function yamlOf(manifests: readonly Manifest[]): Promise<string> {
   // Kubernetes reads version 1.1, where a bare Off is a boolean.
   const options = { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false } as const
   return manifests.map(({ object }) => stringify(object, options)).join('---\n')
+}
+
+function addArgument(text: string, before: readonly string[]): readonly string[] {
+  if (!text.startsWith('--')) throw new InvalidArgumentError('Write --agent-arg=--name=value.')
+  return [...before, text]
 }
 
 function addLabel(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 
 /** Reads a whole number of a flag; commander puts the flag's name in front of the message. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -8,4 +8,12 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
       throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
     return value
   }
+}
+
+export const logLevel = () =>
+  new Option('--log-level <level>').choices(['debug', 'info', 'warn', 'error']).default('info')
+
+/** In a pod the kubelet asks from outside; on a terminal nobody else should. */
+export function defaultHttpHost(): string {
+  return process.env['POD_NAME'] ? '0.0.0.0' : '127.0.0.1'
 }

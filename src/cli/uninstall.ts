@@ -89,6 +89,7 @@ async function removable(client: KubeClient, namespace: string, keepCrds: boolea
     image: '',
     replicas: 1,
     nodeSelector: {},
+    agentArgs: [],
   }
   const found: { manifest: Manifest; uid: string }[] = []
   for (const candidate of installManifests(settings).reverse()) {

@@ -1,3 +1,5 @@
+export { makePrivateFolder, removeDurably, writeDurably } from './durable-file.ts'
+export { type HostMounts, hostPath } from './host-path.ts'
 export {
   endProcess,
   freezeProcess,
@@ -12,3 +14,4 @@ export {
   startDetached,
   startTicksOf,
 } from './process.ts'
+export { readIfThere, type SeenFile, seeFile } from './seen-file.ts'

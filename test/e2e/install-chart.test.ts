@@ -46,6 +46,7 @@ describe('the chart', () => {
       image: 'fettle.dev/fettle:next',
       replicas: 3,
       nodeSelector: { 'fettle.dev/real': 'true' },
+      agentArgs: [],
       apiServer: { host: '10.0.0.1', port: 6443 },
     }).map(({ object }) => object)
     expect(normalised(documentsOf(text), 'fettle-system')).toEqual(normalised(made, 'fettle-system'))

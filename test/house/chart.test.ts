@@ -62,6 +62,7 @@ test('what Helm renders from the chart is what `fettle install` makes', () => {
     image: `fettle.dev/fettle:${manifest.version}`,
     replicas: 2,
     nodeSelector: {},
+    agentArgs: [],
   })
   const objects = made.map(({ object }) => object)
   expect(normalised(rendered, 'fettle-system')).toEqual(normalised(objects, 'fettle-system'))

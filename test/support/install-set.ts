@@ -9,6 +9,7 @@ export const objectCount = installManifests({
   image: 'any',
   replicas: 1,
   nodeSelector: {},
+  agentArgs: [],
 }).length
 
 /**

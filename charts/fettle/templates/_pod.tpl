@@ -17,16 +17,19 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end }}
 {{- end }}
 
-{{- define "fettle.podDefaults" -}}
-serviceAccountName: fettle-{{ .component }}
-automountServiceAccountToken: true
-enableServiceLinks: false
+{{- define "fettle.unprivileged" -}}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
   runAsGroup: 65532
   seccompProfile:
     type: RuntimeDefault
+{{- end }}
+
+{{- define "fettle.podDefaults" -}}
+serviceAccountName: fettle-{{ .component }}
+automountServiceAccountToken: true
+enableServiceLinks: false
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -55,9 +58,13 @@ affinity:
               operator: DoesNotExist
 {{- end }}
 
-{{- define "fettle.containerDefaults" -}}
+{{- define "fettle.containerImage" -}}
 image: {{ include "fettle.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+{{- end }}
+
+{{- define "fettle.containerDefaults" -}}
+{{ include "fettle.containerImage" . }}
 securityContext:
   allowPrivilegeEscalation: false
   capabilities:

@@ -1,0 +1,8 @@
+export type { AgentHost } from './agent-host.ts'
+export { type AgentAct, type AgentRules, type AgentWorld, decideAgent } from './decide-agent.ts'
+export { commandsOfHost } from './host-commands.ts'
+export { type HostView, unreadableParts } from './host-view.ts'
+export { type AgentIdentity, identityOf } from './identity.ts'
+export { LinuxHost } from './linux-host.ts'
+export { type AgentPorts, runAgent } from './run-agent.ts'
+export type { HostSettings, RebootSettings } from './settings.ts'

@@ -1,0 +1,137 @@
+import { watch } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { hostPath, makePrivateFolder, readIfThere, removeDurably, seeFile, writeDurably } from '../host/index.ts'
+import type { AgentHost } from './agent-host.ts'
+import type { HostCommands } from './host-commands.ts'
+import type { HostView, ScriptRequest } from './host-view.ts'
+import { permissionText, readPermission } from './permission.ts'
+import { RebootReasons } from './reboot-reasons.ts'
+import { readScriptRequest } from './script-requests.ts'
+import type { HostSettings } from './settings.ts'
+
+const dayMs = 86_400_000
+
+/** The machine that this process runs on, through the folders of it that the process can see. */
+export class LinuxHost implements AgentHost {
+  readonly #settings: HostSettings
+  readonly #commands: HostCommands
+  readonly #reasons: RebootReasons
+  readonly #now: () => number
+
+  constructor(settings: HostSettings, commands: HostCommands, now: () => number, monotonic: () => number) {
+    this.#settings = settings
+    this.#commands = commands
+    this.#reasons = new RebootReasons(settings, commands, monotonic)
+    this.#now = now
+  }
+
+  async look(): Promise<HostView> {
+    const { requestFile, bootIdFile, mounts } = this.#settings
+    const bootID = (await readFile(await this.#path(bootIdFile), 'utf8')).trim()
+    return {
+      request: await seeFile(await hostPath(requestFile, mounts, { followsLast: true })),
+      permission: await this.#permission(),
+      reboot: await this.#reasons.look(bootID),
+      bootID,
+      ...(await this.#stored()),
+    }
+  }
+
+  async writePermission(permission: Parameters<typeof permissionText>[0]): Promise<void> {
+    await writeDurably(await this.#path(this.#settings.permissionFile), permissionText(permission))
+  }
+
+  async deletePermission(): Promise<void> {
+    await removeDurably(await this.#path(this.#settings.permissionFile))
+  }
+
+  async storeHighestToken(token: number): Promise<void> {
+    await makePrivateFolder(await this.#path(this.#settings.stateFolder))
+    await writeDurably(await this.#state('highest-token'), `${token}\n`, 0o600)
+  }
+
+  async reboot(): Promise<void> {
+    const { method, command, signal, delayMs } = this.#settings.reboot
+    const nowMs = this.#now()
+    await makePrivateFolder(await this.#path(this.#settings.stateFolder))
+    // Before the act: a machine that goes down at once still knows that it was told to.
+    await writeDurably(
+      await this.#state('reboots'),
+      [...(await this.#reboots()), nowMs].map((at) => `${at}\n`).join(''),
+      0o600,
+    )
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    if (method === 'signal') process.kill(1, signal)
+    else if (method === 'command') {
+      const { code, stderr } = await this.#commands.run(command)
+      if (code !== 0) throw new Error(`\`${command}\` ended with exit code ${code}: ${stderr.trim().slice(0, 300)}`)
+    } else throw new Error('this agent may not reboot its machine: --reboot-method is none')
+  }
+
+  /** Faster than the next look, never in place of it: a watch can miss what a look would see. */
+  watch(onChange: () => void, signal: AbortSignal): void {
+    const { requestFile, permissionFile, stateFolder, reboot } = this.#settings
+    const folders = new Set(
+      [requestFile, permissionFile, join(stateFolder, 'requests', 'any'), ...reboot.files].map((file) => dirname(file)),
+    )
+    for (const folder of folders)
+      void this.#path(folder)
+        .then((place) => watch(place, { signal, persistent: false }, onChange).on('error', () => undefined))
+        .catch(() => undefined)
+  }
+
+  async #stored(): Promise<Pick<HostView, 'scripts' | 'highestToken' | 'rebootsLastDay' | 'stateProblem'>> {
+    try {
+      return {
+        scripts: await this.#scripts(),
+        highestToken: Number((await readIfThere(await this.#state('highest-token'))) ?? 0),
+        rebootsLastDay: (await this.#reboots()).length,
+      }
+    } catch (error) {
+      const stateProblem = `${this.#settings.stateFolder} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`
+      return { scripts: [], highestToken: 0, rebootsLastDay: 0, stateProblem }
+    }
+  }
+
+  async #permission(): Promise<HostView['permission']> {
+    const place = await this.#path(this.#settings.permissionFile)
+    const seen = await seeFile(place)
+    if (seen.is !== 'Present') return seen
+    try {
+      const content = readPermission(await readFile(place, 'utf8'))
+      return { is: 'Present', ...(content ? { content } : {}) }
+    } catch (error) {
+      return { is: 'Unreadable', why: `${place} cannot be read: ${(error as NodeJS.ErrnoException).code}` }
+    }
+  }
+
+  async #scripts(): Promise<ScriptRequest[]> {
+    const folder = await this.#state('requests')
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+    const found: ScriptRequest[] = []
+    for (const name of names.sort()) {
+      const request = readScriptRequest(name, (await readIfThere(join(folder, name))) ?? '')
+      if (request) found.push(request)
+    }
+    return found
+  }
+
+  async #reboots(): Promise<number[]> {
+    const text = (await readIfThere(await this.#state('reboots'))) ?? ''
+    const times = text.split('\n').flatMap((line) => (/^\d+$/.test(line) ? [Number(line)] : []))
+    // A clock that was set back must not make old reboots count for ever.
+    return times.filter((at) => Math.abs(this.#now() - at) < dayMs)
+  }
+
+  async #state(name: string): Promise<string> {
+    return this.#path(join(this.#settings.stateFolder, name))
+  }
+
+  async #path(path: string): Promise<string> {
+    return hostPath(path, this.#settings.mounts)
+  }
+}
