@@ -38,8 +38,8 @@ const stages: readonly Stage[] = [
     parts: {
       kube: ['kube-', 'api-', 'package-', 'demo', 'install-chart', 'install-commands', 'install-image'],
       queue: ['queue-'],
-      fleet: ['fleet-', 'controller-', 'soak'],
-      dev: ['dev-', 'install-real-nodes'],
+      fleet: ['fleet-', 'controller-', 'soak', 'agent-crash', 'agent-host'],
+      dev: ['dev-', 'install-real-nodes', 'agent-real'],
     },
   },
 ]

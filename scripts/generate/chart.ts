@@ -1,6 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' }
 import { crdManifests, namespaceManifest, policyManifests } from '../../src/cli/install-manifests.ts'
-import { type Manifest, nodesNamespace, type Placement } from '../../src/cli/install-names.ts'
+import { agentName, type Manifest, nodesNamespace, type Placement } from '../../src/cli/install-names.ts'
 import { peopleManifests } from '../../src/cli/install-people.ts'
 import { agentRbacManifests, controllerRbacManifests, uninstallRbacManifests } from '../../src/cli/install-rbac.ts'
 import { asYaml } from './crds.ts'
@@ -13,7 +13,7 @@ export function chartFiles(): Record<string, () => string> {
     'charts/fettle/templates/controller-rbac.yaml': () => `${head}${documents(controllerRbacManifests(placement))}`,
     'charts/fettle/templates/agent-rbac.yaml': agentRbac,
     'charts/fettle/templates/people-rbac.yaml': () => `${head}${documents(peopleManifests(placement))}`,
-    'charts/fettle/templates/admission-policies.yaml': () => `${head}${documents(policyManifests(placement))}`,
+    'charts/fettle/templates/admission-policies.yaml': () => `${head}${documents(policies(false))}`,
     'charts/fettle/templates/uninstall-rbac.yaml': uninstallRbac,
   }
 }
@@ -47,7 +47,11 @@ function crds(): string {
 }
 
 function agentRbac(): string {
-  const manifests = [namespaceManifest(placement, nodesNamespace, 'restricted'), ...agentRbacManifests(placement)]
+  const manifests = [
+    namespaceManifest(placement, nodesNamespace, 'restricted'),
+    ...policies(true),
+    ...agentRbacManifests(placement),
+  ]
   return when('.Values.agent.enabled', documents(manifests))
 }
 
@@ -75,4 +79,11 @@ function documents(manifests: readonly Manifest[]): string {
     if (!Object.values(placement).includes(found))
       throw new Error(`${found} in a manifest would be read as a command of the template`)
   return text
+}
+
+/** Those that bound the agents come and go with them. */
+function policies(isOfAgents: boolean): Manifest[] {
+  return policyManifests(placement).filter(
+    ({ object }) => object.metadata.name?.startsWith(`${agentName}-`) === isOfAgents,
+  )
 }

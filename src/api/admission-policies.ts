@@ -1,3 +1,4 @@
+import { agentPolicies } from './agent-policies.ts'
 import { longestReason, releaseAnnotations, requestVerbs, verbAnnotations } from './annotations.ts'
 import { group, version } from './kind.ts'
 import { maintenanceBudget } from './maintenance-budget.ts'
@@ -41,12 +42,24 @@ export const virtualVerbs: readonly VirtualVerb[] = [
 ]
 
 /** A CEL expression that must be true, and what a person reads when it is not. */
-interface Validation {
+export interface Validation {
   readonly expression: string
   readonly reason: 'Forbidden' | 'Invalid'
   readonly message: string
   /** The same with names in it; `message` is for the case that this cannot be computed. */
   readonly messageExpression?: string
+}
+
+/** What a policy asks of each write to a resource. */
+export interface PolicyDraft {
+  readonly name: string
+  /** Default: our own. */
+  readonly api?: { readonly group: string; readonly version: string }
+  readonly resource: string
+  /** Whose writes, by a name and a CEL expression. Default: everybody's. */
+  readonly onlyIf?: { readonly name: string; readonly expression: string }
+  readonly variables: Readonly<Record<string, string>>
+  readonly validations: readonly Validation[]
 }
 
 /** One policy, and under the same name its binding to the whole cluster. */
@@ -58,21 +71,25 @@ export interface AdmissionPolicy {
 
 /** Who may ask for what beyond creating and changing objects. The same call gives the same text. */
 export function admissionPolicies(): AdmissionPolicy[] {
-  return [
-    policy('fettle-request-rights', requests, { ...change, ...verbVariables, ...specVariables }, [
-      ...verbRules,
-      ...specRules,
-    ]),
-    policy('fettle-budget-rights', budgets, { ...change, ...releaseVariables }, releaseRules),
+  const drafts: readonly PolicyDraft[] = [
+    {
+      name: 'fettle-request-rights',
+      resource: requests,
+      variables: { ...change, ...verbVariables, ...specVariables },
+      validations: [...verbRules, ...specRules],
+    },
+    {
+      name: 'fettle-budget-rights',
+      resource: budgets,
+      variables: { ...change, ...releaseVariables },
+      validations: releaseRules,
+    },
+    ...agentPolicies,
   ]
+  return drafts.map(policy)
 }
 
-function policy(
-  name: string,
-  resource: string,
-  variables: Readonly<Record<string, string>>,
-  validations: readonly Validation[],
-): AdmissionPolicy {
+function policy({ name, api, resource, onlyIf, variables, validations }: PolicyDraft): AdmissionPolicy {
   return {
     name,
     policy: {
@@ -80,9 +97,15 @@ function policy(
       failurePolicy: 'Fail',
       matchConstraints: {
         resourceRules: [
-          { apiGroups: [group], apiVersions: [version], operations: ['CREATE', 'UPDATE'], resources: [resource] },
+          {
+            apiGroups: [api?.group ?? group],
+            apiVersions: [api?.version ?? version],
+            operations: ['CREATE', 'UPDATE'],
+            resources: [resource],
+          },
         ],
       },
+      ...(onlyIf ? { matchConditions: [onlyIf] } : {}),
       variables: Object.entries(variables).map(([variable, expression]) => ({ name: variable, expression })),
       validations,
     },

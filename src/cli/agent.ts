@@ -127,7 +127,8 @@ function settingsOf(flags: AgentFlags): AgentSettings {
       stateFolder,
       bootIdFile,
       reboot: {
-        files: flags.rebootFile ?? [rebootFile],
+        // A command takes the place of the usual file; who wants both names the file.
+        files: flags.rebootFile ?? (rebootCheck ? [] : [rebootFile]),
         ...(rebootCheck ? { check: { command: rebootCheck, ...rebootCheckExit } } : {}),
         kernel: flags.rebootKernel,
         method: flags.rebootMethod,

@@ -15,9 +15,10 @@ export function installManifests(settings: InstallSettings): Manifest[] {
     namespaceManifest(settings, nodesNamespace, 'restricted'),
     ...crdManifests(settings),
     ...controllerRbacManifests(settings),
-    ...agentRbacManifests(settings),
     ...peopleManifests(settings),
     ...policyManifests(settings),
+    // After the policies that bound it; an uninstallation goes the other way.
+    ...agentRbacManifests(settings),
     ...workloadManifests(settings),
   ]
 }
