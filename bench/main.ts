@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { agentBench } from './agent.ts'
 import { type Bench, type BenchOptions, formatResult, type Peer } from './bench.ts'
 import { drainBench } from './drain.ts'
 import { queueBench } from './queue.ts'
@@ -6,6 +7,7 @@ import { watchBench } from './watch.ts'
 
 /** `npm run bench -- NAME [--peer NAME=PATH] [--json]`: the last line is one JSON object, always. */
 const benches: Readonly<Record<string, Bench>> = {
+  agent: agentBench,
   drain: drainBench,
   queue: queueBench,
   watch: watchBench,

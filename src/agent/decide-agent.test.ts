@@ -339,6 +339,8 @@ describe('a reboot', () => {
     expect(act(world({ ...view, scripts: [wants] }, [granted()]))).toMatchObject({ do: 'reboot', token: 5 })
     const other = { name: 'b', reason: '' }
     expect(act(world({ ...view, scripts: [wants, other] }, [granted()]))).toMatchObject({ do: 'nothing' })
+    const touched = { ...view, scripts: [wants], onlyScriptsAsk: false }
+    expect(act(world(touched, [granted()])), 'somebody made the file by hand').toMatchObject({ do: 'nothing' })
     const past = { ...wants, rebootFrom: 'boot-0' }
     expect(act(world({ ...view, scripts: [past] }, [granted()])), 'asked in an earlier boot').toMatchObject({
       do: 'nothing',

@@ -104,8 +104,8 @@ function mayRebootFor(world: AgentWorld, request: MaintenanceRequest): boolean {
 }
 
 /** Every script that works here has asked for it. One that only made the file by hand cannot ask. */
-function scriptsWantReboot({ scripts, bootID }: HostView): boolean {
-  return scripts.length > 0 && scripts.every(({ rebootFrom }) => rebootFrom === bootID)
+function scriptsWantReboot({ scripts, onlyScriptsAsk, bootID }: HostView): boolean {
+  return onlyScriptsAsk && scripts.length > 0 && scripts.every(({ rebootFrom }) => rebootFrom === bootID)
 }
 
 /** A script may work, or is about to be let: the machine must not go down under it. */

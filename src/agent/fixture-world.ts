@@ -12,6 +12,7 @@ export const quietView: HostView = {
   request: { is: 'Absent' },
   permission: { is: 'Absent' },
   scripts: [],
+  onlyScriptsAsk: true,
   reboot: { is: 'Absent' },
   bootID: 'boot-1',
   highestToken: 0,

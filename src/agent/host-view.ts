@@ -12,6 +12,8 @@ export interface HostView {
     | { readonly is: 'Unreadable'; readonly why: string }
   /** Scripts that ask through `fettle host`. */
   readonly scripts: readonly ScriptRequest[]
+  /** Whether nobody else made the file that asks: then no script is at work that cannot ask for more. */
+  readonly onlyScriptsAsk: boolean
   readonly reboot: RebootReason
   /** As the host's first process sees it. */
   readonly bootID: string

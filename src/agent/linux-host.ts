@@ -1,7 +1,8 @@
 import { watch } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hostPath, makePrivateFolder, readIfThere, removeDurably, seeFile, writeDurably } from '../host/index.ts'
+import { hostScript } from '../host-script/index.ts'
 import type { AgentHost } from './agent-host.ts'
 import type { HostCommands } from './host-commands.ts'
 import type { HostView, ScriptRequest } from './host-view.ts'
@@ -69,6 +70,18 @@ export class LinuxHost implements AgentHost {
     } else throw new Error('this agent may not reboot its machine: --reboot-method is none')
   }
 
+  /** Puts the helper for scripts where they find it, as it speaks of this machine's paths. */
+  async installScript(): Promise<void> {
+    const { requestFile, permissionFile, stateFolder } = this.#settings
+    const places = { REQUEST_FILE: requestFile, PERMISSION_FILE: permissionFile, STATE_FOLDER: stateFolder }
+    const defaults = Object.entries(places).map(([name, path]) => `: "\${FETTLE_${name}:=${path}}"\n`)
+    const text = hostScript.replace('\n', `\n${defaults.join('')}`)
+    const place = await this.#state('host')
+    if ((await readIfThere(place)) === text) return
+    await makePrivateFolder(await this.#path(stateFolder))
+    await writeDurably(place, text, 0o755)
+  }
+
   /** Faster than the next look, never in place of it: a watch can miss what a look would see. */
   watch(onChange: () => void, signal: AbortSignal): void {
     const { requestFile, permissionFile, stateFolder, reboot } = this.#settings
@@ -81,16 +94,19 @@ export class LinuxHost implements AgentHost {
         .catch(() => undefined)
   }
 
-  async #stored(): Promise<Pick<HostView, 'scripts' | 'highestToken' | 'rebootsLastDay' | 'stateProblem'>> {
+  async #stored(): Promise<
+    Pick<HostView, 'scripts' | 'onlyScriptsAsk' | 'highestToken' | 'rebootsLastDay' | 'stateProblem'>
+  > {
     try {
       return {
         scripts: await this.#scripts(),
+        onlyScriptsAsk: await this.#onlyScriptsAsk(),
         highestToken: Number((await readIfThere(await this.#state('highest-token'))) ?? 0),
         rebootsLastDay: (await this.#reboots()).length,
       }
     } catch (error) {
       const stateProblem = `${this.#settings.stateFolder} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`
-      return { scripts: [], highestToken: 0, rebootsLastDay: 0, stateProblem }
+      return { scripts: [], onlyScriptsAsk: false, highestToken: 0, rebootsLastDay: 0, stateProblem }
     }
   }
 
@@ -120,6 +136,13 @@ export class LinuxHost implements AgentHost {
     return found
   }
 
+  /** Scripts that ask through the helper mark the file as theirs; whoever touches it later is somebody else. */
+  async #onlyScriptsAsk(): Promise<boolean> {
+    const marked = await modifiedMs(await this.#state('requests/.ours'))
+    const asked = await modifiedMs(await this.#path(this.#settings.requestFile))
+    return marked !== undefined && (asked === undefined || asked <= marked)
+  }
+
   async #reboots(): Promise<number[]> {
     const text = (await readIfThere(await this.#state('reboots'))) ?? ''
     const times = text.split('\n').flatMap((line) => (/^\d+$/.test(line) ? [Number(line)] : []))
@@ -133,5 +156,14 @@ export class LinuxHost implements AgentHost {
 
   async #path(path: string): Promise<string> {
     return hostPath(path, this.#settings.mounts)
+  }
+}
+
+async function modifiedMs(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mtimeMs
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }

@@ -147,7 +147,8 @@ function settingsOf(flags: AgentFlags): AgentSettings {
 }
 
 function absolutePath(text: string): string {
-  if (!text.startsWith('/')) throw new InvalidArgumentError('Write an absolute path.')
+  // It is also written into the script that hosts run.
+  if (!/^\/[\w./+:@-]*$/.test(text)) throw new InvalidArgumentError('Write an absolute path without blanks and quotes.')
   return text
 }
 

@@ -6,6 +6,8 @@ import { addDemoCommand } from './demo/demo.ts'
 import { addDevCommands } from './dev.ts'
 import { addExplainCommand } from './explain.ts'
 import { addFreezeCommands } from './freeze.ts'
+import { addHostCommands } from './host.ts'
+import { addImportCommands } from './import.ts'
 import { addInstallCommands } from './install.ts'
 import { addLockCommands } from './lock.ts'
 import { addNodeCommands } from './node.ts'
@@ -29,6 +31,8 @@ export function createProgram(context: CliContext, programs: Programs): Command 
   addLockCommands(program, context)
   addWindowsCommands(program, context)
   addFreezeCommands(program, context)
+  addImportCommands(program, context)
+  addHostCommands(program, context)
   addInstallCommands(program, context)
   addProgramCommands(program, context, programs)
   return program

@@ -42,7 +42,13 @@ export async function startAgent(settings: AgentSettings, signal: AbortSignal): 
   })
   log.info({ version: manifest.version, port: http.port, nodeUID: node.uid }, 'started')
   const { host: hostSettings } = settings
+  const commands = commandsOfHost(Object.keys(hostSettings.mounts).length === 0)
+  const host = new LinuxHost(hostSettings, commands, systemClock.now, systemClock.monotonic)
   try {
+    // Scripts that make the file by hand need no helper, so an agent without it still serves.
+    await host
+      .installScript()
+      .catch((error: unknown) => log.warn({ why: String(error) }, 'the helper for scripts could not be written'))
     await requests.waitForSync(signal)
     log.info({ requests: requests.size }, 'following the requests for this node')
     await runAgent(
@@ -53,12 +59,7 @@ export async function startAgent(settings: AgentSettings, signal: AbortSignal): 
           mayReboot: hostSettings.reboot.method !== 'none',
           maxRebootsPerDay: settings.maxRebootsPerDay,
         },
-        host: new LinuxHost(
-          hostSettings,
-          commandsOfHost(Object.keys(hostSettings.mounts).length === 0),
-          systemClock.now,
-          systemClock.monotonic,
-        ),
+        host,
         client,
         requests,
         clock: systemClock,

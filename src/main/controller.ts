@@ -4,6 +4,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { ControllerSettings } from '../cli/index.ts'
 import { offersEvictionRequest } from '../drain/index.ts'
 import { connect, EventRecorder, fencedClient, loadConfig, runAsLeader, SharedCaches } from '../kube/index.ts'
+import { NotifyCounts, runNotify } from '../notify/index.ts'
 import {
   BlockerBoard,
   blockerTokens,
@@ -34,6 +35,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
   })
   const views = openViews(caches)
   const windows = openWindowViews(caches, { client, namespace: settings.namespace, signal })
+  const notifyCounts = new NotifyCounts()
   let leaderToken: number | undefined
   const http = await startHttp({
     host: settings.httpHost,
@@ -97,7 +99,9 @@ export async function runController(settings: ControllerSettings, signal: AbortS
             },
             stop,
           )
-          await Promise.all([queue, runWindowStatus({ ...doors, views: windows }, stop)])
+          const ownNamespace = settings.namespace
+          const notify = runNotify({ ...doors, views, ownNamespace, recorder, counts: notifyCounts }, stop)
+          await Promise.all([queue, runWindowStatus({ ...doors, views: windows }, stop), notify])
           await recorder.stop(AbortSignal.timeout(2_000))
         } finally {
           leaderToken = undefined

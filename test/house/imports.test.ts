@@ -7,15 +7,19 @@ import { expect, test } from 'vitest'
  * A room that is not listed here does not exist.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  main: ['cli', 'server', 'queue', 'drain', 'api', 'dev', 'kube', 'host', 'time'],
-  cli: ['queue', 'drain', 'api', 'dev', 'kube', 'host', 'time'],
+  main: ['cli', 'server', 'agent', 'queue', 'drain', 'notify', 'api', 'dev', 'kube', 'host', 'time'],
+  cli: ['agent', 'queue', 'drain', 'api', 'text', 'dev', 'kube', 'host', 'host-script', 'time'],
   server: ['queue', 'drain', 'api', 'kube', 'host', 'time'],
+  agent: ['api', 'kube', 'host', 'host-script', 'time'],
   queue: ['drain', 'api', 'kube', 'time'],
   drain: ['api', 'kube', 'time'],
+  notify: ['api', 'text', 'kube', 'time'],
   api: ['time'],
   dev: ['kube', 'host', 'time'],
   kube: ['time'],
   host: ['time'],
+  'host-script': [],
+  text: [],
   time: [],
 }
 

@@ -1,0 +1,1 @@
+export { hostScript } from './script.ts'
