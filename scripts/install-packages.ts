@@ -6,6 +6,7 @@ const packages: Readonly<Record<string, string>> = {
   'systemd-container': '/usr/bin/systemd-nspawn',
   debootstrap: '/usr/sbin/debootstrap',
   iproute2: '/usr/sbin/ip',
+  busybox: '/bin/busybox',
 }
 
 /** Installs missing Debian packages where it may; elsewhere says what is missing, and those tests are skipped. */
@@ -14,11 +15,11 @@ export async function installPackages(): Promise<void> {
   if (missing.length === 0) return
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
     console.log(
-      `Not installed, and not root on a Debian system, so tests of real nodes are skipped: ${missing.join(', ')}`,
+      `Not installed, and not root on a Debian system, so tests that need them are skipped: ${missing.join(', ')}`,
     )
     return
   }
-  console.log(`Installing Debian packages for tests of real nodes: ${missing.join(', ')}`)
+  console.log(`Installing Debian packages that tests need: ${missing.join(', ')}`)
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
   await execa('apt-get', ['update', '-qq'], { env, stdout: 'ignore', stderr: 'inherit' })
   await execa('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], {

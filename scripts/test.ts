@@ -50,6 +50,7 @@ const startedAt = Date.now()
 
 for (const stage of stages) {
   if (only && stage.group !== only) continue
+  if (stage.group === 'unit') await installPackages()
   if (stage.group === 'e2e') await prepare()
   console.log(`\n== ${stage.name} (${seconds()} s since start)`)
   if (stage.group === 'checks') await runCheck(stage.name, stage.argv)

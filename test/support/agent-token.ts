@@ -1,14 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parse, stringify } from 'yaml'
+import { agentRbacManifests } from '../../src/cli/install-rbac.ts'
 import { isAlreadyExists, type KubeClient, type KubeObject, type PodObject, resources } from '../../src/kube/index.ts'
 
 const [namespace, account] = ['fettle-system', 'fettle-agent']
 
-/** A token as the agent's pod on this node has it: bound to the pod, and so to the node. */
+/** A token with the agent's rights as its pod on this node has it: bound to the pod, and so to the node. */
 export async function agentToken(admin: KubeClient, nodeName: string): Promise<string> {
   await made(admin.create<KubeObject>(resources.namespaces, { metadata: { name: namespace } }))
   await made(admin.create<KubeObject>(resources.namespaces, { metadata: { name: 'fettle-nodes' } }))
-  await made(admin.create<KubeObject>(resources.serviceAccounts, { metadata: { name: account, namespace } }))
+  for (const { resource, object } of agentRbacManifests({ namespace, version: '0', managedBy: 'e2e' }))
+    await admin.apply(resource, object, { fieldManager: 'e2e', force: true })
   const pod = await admin.create<PodObject>(resources.pods, {
     metadata: { generateName: `agent-of-${nodeName}-`, namespace },
     spec: { nodeName, serviceAccountName: account, containers: [{ name: 'agent', image: 'agent' }] },
