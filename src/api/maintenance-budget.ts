@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { blocker, blockerRules } from './blocker.ts'
 import { type KindDefinition, onlyYet } from './kind.ts'
 import { deadlineSettings, drainSettings } from './maintenance-request.ts'
-import { foreignLock, marks } from './marks.ts'
+import { foreignLock, marks, marksRules } from './marks.ts'
 import { notification, notificationRules } from './notification.ts'
 import { conditionOf, duration, keyedBy, labelSelector, numberOrPercent, objectName, time, uid } from './values.ts'
 
@@ -133,6 +133,7 @@ export const maintenanceBudget: KindDefinition = {
     'spec.profiles': [onlyYet('profiles', 'Off')],
     ...blockerRules('spec.blockers'),
     ...notificationRules('spec.notify'),
+    ...marksRules('spec.marks'),
   },
 }
 

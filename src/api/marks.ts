@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { KindDefinition } from './kind.ts'
 import { objectName } from './values.ts'
 
 /** What other programs look for on nodes, and locks that they share with us. */
@@ -38,6 +39,24 @@ export const foreignLock = z.object({
     .default(false)
     .describe('whether the maintenance of a node that holds it becomes a request of ours'),
 })
+
+const labelKey = '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'
+const labelValue = '^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$'
+
+/** What Kubernetes would refuse on a node would keep it from being cordoned, or from being given back. */
+export function marksRules(path: string): KindDefinition['rules'] {
+  const labels = {
+    rule: `self.all(key, key.matches('${labelKey}') && self[key].matches('${labelValue}'))`,
+    message: 'these are not labels that a node can have',
+  }
+  return {
+    [`${path}.taintWhileQueued`]: [
+      { rule: `self.matches('${labelKey}')`, message: 'this is not a key that a taint can have' },
+    ],
+    [`${path}.labelsWhileOut`]: [labels],
+    [`${path}.labelsAfter`]: [labels],
+  }
+}
 
 export type Marks = z.output<typeof marks>
 export type ForeignLock = z.output<typeof foreignLock>

@@ -65,7 +65,9 @@ export const notification = z.object({
       Held: message.optional().describe('when it stopped and needs a person'),
     })
     .optional()
-    .describe('templates in the language of Go, with .Node, .Request, .Reason, .Occasion and .Message'),
+    .describe(
+      'templates in the language of Go, with .Node, .Request, .Reason, .Occasion, .Message, .Next, .Source and .By',
+    ),
 })
 
 /** For a list of notifications, by the path that it has. */

@@ -2,10 +2,12 @@ import { admissionPolicies, customResourceDefinitions } from '../api/index.ts'
 import { resources } from '../kube/index.ts'
 import { commonLabels, type Manifest, manifest, nodesNamespace, type Placement } from './install-names.ts'
 import { peopleManifests } from './install-people.ts'
-import { agentRbacManifests, controllerRbacManifests } from './install-rbac.ts'
+import { agentRbacManifests, controllerRbacManifests, type SharedLock, sharedLockManifests } from './install-rbac.ts'
 import { type WorkloadSettings, workloadManifests } from './install-workloads.ts'
 
-export type InstallSettings = WorkloadSettings
+export interface InstallSettings extends WorkloadSettings {
+  readonly sharedLocks: readonly SharedLock[]
+}
 
 /** Every object of an installation, in the order in which they are made. The first is the namespace itself. */
 export function installManifests(settings: InstallSettings): Manifest[] {
@@ -15,6 +17,7 @@ export function installManifests(settings: InstallSettings): Manifest[] {
     namespaceManifest(settings, nodesNamespace, 'restricted'),
     ...crdManifests(settings),
     ...controllerRbacManifests(settings),
+    ...settings.sharedLocks.flatMap((lock) => sharedLockManifests(settings, lock)),
     ...peopleManifests(settings),
     ...policyManifests(settings),
     // After the policies that bound it; an uninstallation goes the other way.

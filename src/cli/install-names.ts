@@ -5,6 +5,8 @@ export const controllerName = 'fettle-controller'
 export const agentName = 'fettle-agent'
 /** Where agents keep their heartbeats; apart, so that an agent's rights end there. */
 export const nodesNamespace = 'fettle-nodes'
+/** Roles for locks that are shared with other programs; each ends with the name of a DaemonSet. */
+export const lockRolePrefix = 'fettle-lock-'
 export const managedByLabel = 'app.kubernetes.io/managed-by'
 /** Field manager, and value of the label above. */
 export const installer = 'fettle'

@@ -1,6 +1,13 @@
-import { blockerSecretName, group } from '../api/index.ts'
+import { blockerSecretName, group, notifySecretName } from '../api/index.ts'
 import { resources } from '../kube/index.ts'
-import { commonLabels, type Manifest, manifest, nodesNamespace, type Placement } from './install-names.ts'
+import {
+  commonLabels,
+  lockRolePrefix,
+  type Manifest,
+  manifest,
+  nodesNamespace,
+  type Placement,
+} from './install-names.ts'
 
 /** Who may do what. The chart's templates are generated from these tables. */
 export interface PolicyRule {
@@ -36,7 +43,7 @@ const controllerRights: AccountRights = {
     // Heartbeats of nodes at work. They lie in a namespace of their own, which is there only if agents are.
     rule('coordination.k8s.io', ['leases'], ['list', 'watch']),
     // Finished requests that are old enough are deleted.
-    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'patch', 'delete', 'answer']),
+    rule(group, ['maintenancerequests'], ['get', 'list', 'watch', 'create', 'patch', 'delete', 'answer']),
     rule(group, ['maintenancebudgets'], ['get', 'list', 'watch', 'create', 'patch', 'answer']),
     rule(group, ['maintenancewindows', 'maintenancefreezes'], ['list', 'watch']),
     rule(
@@ -53,8 +60,8 @@ const controllerRights: AccountRights = {
   ],
   inNamespace: [
     leases,
-    // The one Secret with the tokens of blockers.
-    { ...rule('', ['secrets'], ['get']), resourceNames: [blockerSecretName] },
+    // Tokens of blockers; addresses and passwords of notifications.
+    { ...rule('', ['secrets'], ['get']), resourceNames: [blockerSecretName, notifySecretName] },
     // Calendars that windows name.
     rule('', ['configmaps'], ['list', 'watch']),
   ],
@@ -89,6 +96,24 @@ export const accountRights: readonly AccountRights[] = [controllerRights, agentR
 
 export function controllerRbacManifests(placement: Placement): Manifest[] {
   return accountManifests(placement, controllerRights, placement.namespace)
+}
+
+export interface SharedLock {
+  readonly namespace: string
+  /** Of the DaemonSet. */
+  readonly name: string
+}
+
+/** Who may change a DaemonSet may run anything on its nodes, so this is only for those that a person names. */
+export function sharedLockManifests(placement: Placement, { namespace, name: daemonSet }: SharedLock): Manifest[] {
+  const metadata = { name: `${lockRolePrefix}${daemonSet}`, namespace, labels: commonLabels(placement, 'controller') }
+  const rules = [{ ...rule('apps', ['daemonsets'], ['get', 'patch']), resourceNames: [daemonSet] }]
+  const subjects = [{ kind: 'ServiceAccount', name: 'fettle-controller', namespace: placement.namespace }]
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name }
+  return [
+    manifest(resources.roles, metadata, { rules }),
+    manifest(resources.roleBindings, metadata, { roleRef, subjects }),
+  ]
 }
 
 export function agentRbacManifests(placement: Placement): Manifest[] {

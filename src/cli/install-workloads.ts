@@ -31,6 +31,7 @@ export const networkPolicies: Resource = {
 }
 
 const controllerPort = 8080
+const controllerEgress = [53, 465, 587, 9090]
 const agentPort = 8081
 
 export function workloadManifests(settings: WorkloadSettings): Manifest[] {
@@ -164,7 +165,13 @@ function networkPolicy(settings: Placement, component: string, ingress: readonly
       policyTypes: ['Ingress', 'Egress'],
       ingress,
       // The API server is no pod that could be named; its usual ports are.
-      egress: [{ ports: [443, 6443].map((port) => ({ port, protocol: 'TCP' })) }],
+      egress: [
+        { ports: [443, 6443].map((port) => ({ port, protocol: 'TCP' })) },
+        // Names, Prometheus and mail servers, for blockers and notifications.
+        ...(component === 'controller'
+          ? [{ ports: [{ port: 53, protocol: 'UDP' }, ...controllerEgress.map((port) => ({ port, protocol: 'TCP' }))] }]
+          : []),
+      ],
     },
   })
 }

@@ -6,6 +6,7 @@ import { type CliContext, devReport } from './context.ts'
 import { applyManifest, assertNotOthers, type Change, ownManifests, waitForManifest } from './install-apply.ts'
 import { type InstallSettings, installManifests, nameOf } from './install-manifests.ts'
 import { installer, type Manifest } from './install-names.ts'
+import type { SharedLock } from './install-rbac.ts'
 import { wholeNumber } from './options.ts'
 import { addUninstallCommand } from './uninstall.ts'
 
@@ -15,6 +16,7 @@ interface InstallFlags extends ClusterFlags {
   readonly replicas: number
   readonly nodeSelector: Readonly<Record<string, string>>
   readonly agentArg: readonly string[]
+  readonly shareLock: readonly SharedLock[]
   readonly apiServer?: { readonly host: string; readonly port: number }
   readonly dryRun: boolean
   readonly output: 'text' | 'yaml'
@@ -34,6 +36,12 @@ export function addInstallCommands(program: Command, context: CliContext): void 
       '--agent-arg <argument>',
       'an argument of `fettle agent`, such as --reboot-method=signal; can be repeated',
       addArgument,
+      [],
+    )
+    .option(
+      '--share-lock <namespace/daemonset>',
+      'a DaemonSet of kured or Kustodian whose lock the controller may hold and take over; can be repeated',
+      addLock,
       [],
     )
     .option(
@@ -57,9 +65,25 @@ export function addInstallCommands(program: Command, context: CliContext): void 
   addUninstallCommand(program, context)
 }
 
-function settingsOf({ namespace, image, replicas, nodeSelector, agentArg, apiServer }: InstallFlags): InstallSettings {
+function settingsOf({
+  namespace,
+  image,
+  replicas,
+  nodeSelector,
+  agentArg,
+  shareLock,
+  apiServer,
+}: InstallFlags): InstallSettings {
   const placement = { namespace, version: manifest.version, managedBy: installer }
-  return { ...placement, image, replicas, nodeSelector, agentArgs: agentArg, ...(apiServer ? { apiServer } : {}) }
+  return {
+    ...placement,
+    image,
+    replicas,
+    nodeSelector,
+    agentArgs: agentArg,
+    sharedLocks: shareLock,
+    ...(apiServer ? { apiServer } : {}),
+  }
 }
 
 async function install(
@@ -109,6 +133,12 @@ async function yamlOf(manifests: readonly Manifest[]): Promise<string> {
 function addArgument(text: string, before: readonly string[]): readonly string[] {
   if (!text.startsWith('--')) throw new InvalidArgumentError('Write --agent-arg=--name=value.')
   return [...before, text]
+}
+
+function addLock(text: string, before: readonly SharedLock[]): readonly SharedLock[] {
+  const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? []
+  if (namespace === undefined || name === undefined) throw new InvalidArgumentError('Write namespace/daemonset.')
+  return [...before, { namespace, name }]
 }
 
 function addLabel(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -1,16 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
-import { type ConnectedClient, isNotFound, type NodeObject, resources } from '../kube/index.ts'
 import { isOpen } from '../queue/index.ts'
+import { askForNode } from './ask-for-node.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { followRequest } from './follow-request.ts'
 import { addDrainCommand } from './node-drain.ts'
 import { addHistoryCommand } from './node-history.ts'
+import { addRebootCommand } from './node-reboot.ts'
 import { addVerbCommands } from './node-verb.ts'
-import { userName } from './user-name.ts'
 
 interface MaintainFlags extends ClusterFlags {
   readonly reason: string
@@ -30,7 +28,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .option('--no-wait', 'do not follow the request until the node is ready for the work')
     .action(async (name: string, flags: MaintainFlags) => {
       await withCluster(flags, async (client) => {
-        const request = await ask(client, name, flags)
+        const request = await askForNode(client, name, { ...flags, work: 'External' })
         context.out(`${request.metadata.name}: asked for ${name}\n`)
         if (flags.wait) await followRequest(client, request, 'Granted', context)
       })
@@ -65,38 +63,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       })
     })
 
+  addRebootCommand(node, context)
   addDrainCommand(node, context)
   addVerbCommands(node, context)
   addHistoryCommand(node, context)
-}
-
-async function ask(
-  client: ConnectedClient,
-  name: string,
-  { reason, priority }: MaintainFlags,
-): Promise<MaintenanceRequest> {
-  const node = await client.get<NodeObject>(resources.nodes, { name }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-    throw new CliFault(`there is no node ${name} in this cluster; \`kubectl get nodes\` lists them`)
-  })
-  const requestedBy = await userName(client)
-  const request = {
-    metadata: { name: `${name}-person-${randomBytes(4).toString('hex').slice(0, 5)}` },
-    spec: {
-      nodeName: name,
-      nodeUID: node.metadata.uid ?? '',
-      source: { kind: 'Person', key: userInfo().username },
-      ...(requestedBy ? { requestedBy } : {}),
-      reason,
-      want: 'Out',
-      priority,
-      work: 'External',
-      service: { cordon: true, drain: true },
-    },
-  } satisfies MaintenanceRequest
-  return client
-    .create<MaintenanceRequest>(maintenanceRequests, request, { fieldManager: 'fettle-cli' })
-    .catch(notInstalled)
 }
 
 function readPriority(text: string): number {

@@ -17,7 +17,7 @@ import {
   type Resource,
   resources,
 } from '../kube/index.ts'
-import { finalizer } from '../queue/index.ts'
+import { finalizer, letOurLocksGo, queuedTaintPatch } from '../queue/index.ts'
 import { CliFault } from './context.ts'
 import { controllerName, selectorLabels } from './install-names.ts'
 
@@ -55,6 +55,7 @@ export async function emptyQueue(client: KubeClient, settings: EmptyQueueSetting
     throw stillHeld(late, settings)
   }
   await restoreNodes(client, settings)
+  for (const lock of await letOurLocksGo(client, settings.signal)) settings.finished(lock)
   const requests = await removeAll<MaintenanceRequest>(client, maintenanceRequests, finalizer)
   const budgets = await removeAll<MaintenanceBudget>(client, maintenanceBudgets, ledgerFinalizer)
   await removeLease(client, settings.namespace)
@@ -132,6 +133,11 @@ async function restoreNodes(client: KubeClient, { finished }: EmptyQueueSettings
   for await (const page of client.list<NodeObject>(resources.nodes))
     for (const listed of page.items) {
       const name = listed.metadata.name ?? ''
+      if (queuedTaintPatch(listed, false))
+        await withFreshObject<NodeObject>(client, resources.nodes, name, async (node) => {
+          const body = queuedTaintPatch(node, false)
+          if (body) await client.patch(resources.nodes, { name }, { type: 'merge', body })
+        })
       for (const owner of cordonOwners(listed)) {
         await withFreshObject<NodeObject>(client, resources.nodes, name, async (node) => {
           const body = restorePatch(node, owner)

@@ -14,7 +14,7 @@ import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-opt
 import { type CliContext, CliFault, devReport } from './context.ts'
 import { assertNotOthers, liveObject } from './install-apply.ts'
 import { installManifests, nameOf } from './install-manifests.ts'
-import { installer, type Manifest, managedByLabel, nodesNamespace } from './install-names.ts'
+import { installer, lockRolePrefix, type Manifest, managedByLabel, nodesNamespace } from './install-names.ts'
 import { wholeNumber } from './options.ts'
 import { assertNothingHeld, emptyQueue } from './uninstall-queue.ts'
 
@@ -80,6 +80,17 @@ interface Removal {
   readonly working: (text: string) => void
 }
 
+/** Which DaemonSets they are about is known only from themselves. */
+async function sharedLockRights(client: KubeClient): Promise<Manifest[]> {
+  const found: Manifest[] = []
+  for (const resource of [resources.roleBindings, resources.roles])
+    for await (const page of client.list<KubeObject>(resource, { labelSelector: `${managedByLabel}=${installer}` }))
+      for (const object of page.items)
+        if (object.metadata.name?.startsWith(lockRolePrefix))
+          found.push({ resource, object: { kind: resource.kind, ...object } })
+  return found
+}
+
 /** What an installation consists of and is there, last made first. */
 async function removable(client: KubeClient, namespace: string, keepCrds: boolean) {
   const settings = {
@@ -90,9 +101,10 @@ async function removable(client: KubeClient, namespace: string, keepCrds: boolea
     replicas: 1,
     nodeSelector: {},
     agentArgs: [],
+    sharedLocks: [],
   }
   const found: { manifest: Manifest; uid: string }[] = []
-  for (const candidate of installManifests(settings).reverse()) {
+  for (const candidate of [...(await sharedLockRights(client)), ...installManifests(settings).reverse()]) {
     const { kind } = candidate.resource
     if (kind === 'Namespace' && candidate.object.metadata.name !== nodesNamespace) continue
     if (keepCrds && kind === 'CustomResourceDefinition') continue

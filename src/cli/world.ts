@@ -58,7 +58,7 @@ export async function readWorld(client: ConnectedClient, nowMs: number): Promise
     listAll<KubeObject>(client, resources.daemonSets),
   ])
   const freeze = freezeText(viewFreezes(freezes, nowMs))
-  const lock = foreignLock(daemonSets, nowMs)
+  const lock = foreignLock(daemonSets, nowMs, budget)
   const gates: ClaimGates = {
     ...(freeze ? { freeze: { message: freeze } } : {}),
     ...(lock ? { foreignLock: lock } : {}),

@@ -1,4 +1,6 @@
-import type { NodeObject } from '../kube/index.ts'
+import type { Marks } from '../api/index.ts'
+import type { NodeObject, Taint } from '../kube/index.ts'
+import { marksBack, marksOut, readMarksNote } from './marks.ts'
 
 /**
  * Who keeps a node unschedulable. Each owner has an annotation of its own; the first one also notes what the node was
@@ -20,8 +22,16 @@ export interface NodePatch {
     readonly resourceVersion: string | undefined
     readonly uid: string | undefined
     readonly annotations?: Readonly<Record<string, string | null>>
+    readonly labels?: Readonly<Record<string, string | null>>
   }
-  readonly spec?: { readonly unschedulable: boolean | null }
+  readonly spec?: { readonly unschedulable?: boolean | null; readonly taints?: readonly Taint[] }
+}
+
+interface CordonOptions {
+  /** What else the node gets together with the cordon. */
+  readonly marks?: Marks | undefined
+  /** Whether the node was unschedulable before, if somebody knows better than the node itself. */
+  readonly wasUnschedulable?: boolean | undefined
 }
 
 export function cordonOwners(node: NodeObject): string[] {
@@ -51,35 +61,49 @@ export function cordonClaim(node: NodeObject, owner: string): CordonClaim | unde
 }
 
 /** What makes `owner` hold the cordon, or undefined when nothing is missing. Also repairs a cordon that somebody undid. */
-export function cordonPatch(node: NodeObject, owner: string, claim: CordonClaim): NodePatch | undefined {
+export function cordonPatch(
+  node: NodeObject,
+  owner: string,
+  claim: CordonClaim,
+  { marks = {}, wasUnschedulable }: CordonOptions = {},
+): NodePatch | undefined {
   const isUnschedulable = node.spec?.unschedulable === true
   const identity = identityOf(node)
   if (isCordonedBy(node, owner))
     return isUnschedulable ? undefined : { metadata: identity, spec: { unschedulable: true } }
   // Somebody may have removed our annotation alone: what was noted before us stays true.
   const isFirst = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] === undefined
+  const { labels, annotations, note } = marksOut(node, marks, claim.since)
   return {
     metadata: {
       ...identity,
       annotations: {
-        [`${ownerPrefix}${owner}`]: JSON.stringify(claim),
-        ...(isFirst ? { [priorAnnotation]: String(isUnschedulable) } : {}),
+        [`${ownerPrefix}${owner}`]: JSON.stringify({ ...claim, ...note }),
+        ...(isFirst ? { [priorAnnotation]: String(wasUnschedulable ?? isUnschedulable) } : {}),
+        ...annotations,
       },
+      ...(Object.keys(labels).length > 0 ? { labels } : {}),
     },
     spec: { unschedulable: true },
   }
 }
 
 /** What takes `owner` off the node, or undefined when it is not there. */
-export function restorePatch(node: NodeObject, owner: string): NodePatch | undefined {
+export function restorePatch(node: NodeObject, owner: string, marks: Marks = {}): NodePatch | undefined {
   // Somebody may have removed our annotation alone: what was noted before us is still to be restored.
   const isLeftOver = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] !== undefined
   if (!isCordonedBy(node, owner) && !isLeftOver) return undefined
-  const mine = { [`${ownerPrefix}${owner}`]: null }
-  if (cordonOwners(node).length > 1) return { metadata: { ...identityOf(node), annotations: mine } }
+  const ownerKey = `${ownerPrefix}${owner}`
+  const { labels, annotations } = marksBack(node, readMarksNote(node.metadata.annotations?.[ownerKey]), marks)
+  const metadata = {
+    ...identityOf(node),
+    annotations: { [ownerKey]: null, ...annotations },
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
+  }
+  if (cordonOwners(node).length > 1) return { metadata }
   const wasUnschedulable = node.metadata.annotations?.[priorAnnotation] === 'true'
   return {
-    metadata: { ...identityOf(node), annotations: { ...mine, [priorAnnotation]: null } },
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [priorAnnotation]: null } },
     // Null removes the field, which is how the API server itself stores a schedulable node.
     spec: { unschedulable: wasUnschedulable ? true : null },
   }

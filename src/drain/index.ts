@@ -18,6 +18,7 @@ export {
   type LifecyclePatch,
   lifecycleConditions,
 } from './lifecycle-conditions.ts'
+export { isLabelKey } from './marks.ts'
 export { type DrainPlan, type DrainSettings, type DrainWorld, judgePods, type PodToAsk, planDrain } from './plan.ts'
 export type { PodFate } from './pod-fate.ts'
 export { type DrainPreview, type PreviewedPod, previewDrain } from './preview.ts'

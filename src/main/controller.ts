@@ -47,6 +47,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
       caches,
       isLeader: () => leaderToken !== undefined,
       requests: () => client.counters(),
+      notifications: () => notifyCounts.all(),
     }),
   })
   log.info({ version: manifest.version, port: http.port }, 'started')

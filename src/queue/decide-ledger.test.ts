@@ -274,7 +274,7 @@ describe('whoever waits is told what for', () => {
     ],
     [
       'the lock of another program',
-      gates({ foreignLock: 'node n1 holds the lock of kured' }),
+      gates({ foreignLock: () => 'node n1 holds the lock of kured' }),
       { for: 'ForeignLock', message: 'node n1 holds the lock of kured', next: 'kubectl get daemonset -A' },
     ],
     [
@@ -353,7 +353,7 @@ describe('whoever waits is told what for', () => {
   })
 
   test('of several reasons the one that a person has to know first', () => {
-    const all = { staleView: 'old', freeze: { message: 'frozen' }, foreignLock: 'kured', windowOf: () => closed }
+    const all = { staleView: 'old', freeze: { message: 'frozen' }, foreignLock: () => 'kured', windowOf: () => closed }
     const told = (more: Partial<ClaimGates>) =>
       decideLedger(
         world({ budget: gone, requests: [request('r', 'a')], gates: { ...openGates, ...more } }),
@@ -844,5 +844,26 @@ describe('what the ledger says of itself', () => {
     const held = budget()
     const status = { nextToken: 1, slots: [], ...held.status, admissions }
     expect(decideLedger(world({ budget: { ...held, status } })).next.admissions).toEqual(admissions)
+  })
+})
+
+describe('while the lock of another program is held with a node', () => {
+  const foreignLocks = [{ program: 'Kured', namespace: 'kube-system', hold: true, takeOver: false } as const]
+  const both = [request('r', 'a'), request('s', 'b')]
+
+  test('one goes at a time, whatever the budget says, and who waits hears why', () => {
+    const decision = decideLedger(world({ budget: budget({ max: '100%', foreignLocks }), requests: both }))
+    expect(decision.claims.map(({ node }) => node)).toEqual(['a'])
+    expect(decision.waiting.get('s')?.message).toContain('may be out while the lock of another program is held with it')
+  })
+
+  test('0 still stops everybody', () => {
+    expect(decideLedger(world({ budget: budget({ max: 0, foreignLocks }), requests: both })).claims).toEqual([])
+  })
+
+  test('and without it as many as the budget says', () => {
+    const only = foreignLocks.map((lock) => ({ ...lock, hold: false }))
+    const decision = decideLedger(world({ budget: budget({ max: 2, foreignLocks: only }), requests: both }))
+    expect(decision.claims).toHaveLength(2)
   })
 })

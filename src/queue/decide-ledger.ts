@@ -2,6 +2,7 @@ import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Sl
 import type { NodeObject } from '../kube/index.ts'
 import { withCondition } from './conditions.ts'
 import { isEnded, isForgotten, isOrdered, isOrphan, type Release, releasable } from './decide-releases.ts'
+import { holdsLocks } from './foreign-locks.ts'
 import { type Claim, emptyLedger, isSoaking, slotOf, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { figuresOf, type Limit, Tally } from './limits.ts'
 import { lostSlots, outrunSlots, withTokensSeen } from './lost-slots.ts'
@@ -67,7 +68,7 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
   ledger = outrun.reduce(withSlot, ledger)
   const putBack = [...lost, ...outrun]
 
-  const tally = new Tally(budget.spec, ledger.slots, nodes)
+  const tally = new Tally(withSharedLocks(budget.spec), ledger.slots, nodes)
   const isBroken = isExclusivityBroken(stored, lost.length > 0, ledger.slots, tally)
   const line = lineOf(world, ledger, nodeByUid, byName, tally, isBroken)
   const limits = tally.withoutPromises()
@@ -92,6 +93,11 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
     next,
     ...(future.length > 0 ? { wakeAtMs: Math.min(...future) } : {}),
   }
+}
+
+/** Who holds a lock that is made for one node at a time lets one go. */
+function withSharedLocks(spec: MaintenanceBudget['spec']): MaintenanceBudget['spec'] {
+  return holdsLocks(spec) && spec.max !== 0 ? { ...spec, max: 1 } : spec
 }
 
 interface Line {

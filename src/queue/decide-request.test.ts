@@ -351,6 +351,36 @@ describe('done', () => {
     expect(decideRequest(world(gone))).toEqual({ do: 'removeFinalizer' })
     expect(decideRequest(world(gone, { node: undefined }))).toEqual({ do: 'removeFinalizer' })
   })
+
+  test('who still asks for it goes first: else the same request would be made anew', () => {
+    const gone = request('r', 'a', { status: { phase: 'Done' }, ...deleted })
+    expect(decideRequest(world(gone, { isStillAsked: true }))).toMatchObject({ do: 'nothing', lookAgainMs: 5_000 })
+  })
+})
+
+describe('what other programs look for', () => {
+  const spec = { marks: { labelsWhileOut: { state: 'out' }, labelsAfter: { state: 'back' }, annotationsOf: [] } }
+
+  test('comes with the cordon', () => {
+    const planned = saying(node('a'), { MaintenancePlanned: 'new fan' })
+    const step = decideRequest(world(inPhase('Claimed'), { ...listed, node: planned }, spec))
+    expect(step).toMatchObject({ do: 'patchNode', patch: { metadata: { labels: { state: 'out' } } } })
+  })
+
+  test('and goes with it', () => {
+    const step = decideRequest(world(inPhase('Finishing'), { ...listed, node: cordonedNode('a') }, spec))
+    expect(step).toMatchObject({ do: 'patchNode', patch: { metadata: { labels: { state: 'back' } } } })
+  })
+
+  test('a node that was taken over gets back what it was before somebody else cordoned it', () => {
+    const planned = saying(node('a', { isCordoned: true }), { MaintenancePlanned: 'new fan' })
+    const imported = inPhase('Claimed', {
+      spec: { source: { kind: 'Imported', key: 'x' } },
+      metadata: { annotations: { 'fettle.dev/imported-prior': 'false' } },
+    })
+    const step = decideRequest(world(imported, { ...listed, node: planned }))
+    expect(step).toMatchObject({ patch: { metadata: { annotations: { 'fettle.dev/cordon-prior': 'false' } } } })
+  })
 })
 
 describe('the number of its slot', () => {

@@ -14,6 +14,7 @@ import { durationText } from '../time/index.ts'
 import { decideVerb } from './decide-verb.ts'
 import { granted, heartbeat, hostStep, isReturned, overdue, rebooting, settle, unsettle } from './decide-work.ts'
 import { ailmentOf, isProven, isReadySince, isTakenBack, needsProof } from './health.ts'
+import { wasUnschedulable } from './imported-locks.ts'
 import { isReady } from './limits.ts'
 import { cordonOwner, finalizer } from './names.ts'
 import { isOpen, olderTwin } from './order.ts'
@@ -38,7 +39,10 @@ export function decideRequest(world: RequestWorld): RequestStep {
   if (!isOpen(request)) {
     const wayHome = slot && node && goHomeAgain(world, node)
     if (wayHome) return wayHome
-    if (isDeleted && hasFinalizer) return { do: 'removeFinalizer' }
+    if (isDeleted && hasFinalizer)
+      return world.isStillAsked
+        ? nothing('what asked for it goes first, or it would be made anew', 5_000)
+        : { do: 'removeFinalizer' }
     return request.metadata.annotations?.[verbAnnotations.verb] === undefined
       ? nothing('it is done')
       : { do: 'removeVerb' }
@@ -203,9 +207,11 @@ function keepOut(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep
   return cordonStep(world, node, slot) ?? announce(world, node)
 }
 
-function cordonStep({ request, now }: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
+function cordonStep({ request, settings, now }: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
   if (!request.spec.service.cordon) return undefined
-  const patch = cordonPatch(node, cordonOwner, { request: request.metadata.uid ?? '', token: slot.token, since: now })
+  const claim = { request: request.metadata.uid ?? '', token: slot.token, since: now }
+  const { marks } = settings
+  const patch = cordonPatch(node, cordonOwner, claim, { marks, wasUnschedulable: wasUnschedulable(request) })
   return patch && { do: 'patchNode', patch, why: 'no new pods may come' }
 }
 
@@ -322,7 +328,7 @@ function proofStep(world: RequestWorld, node: NodeObject): RequestStep | undefin
   return settle(world)
 }
 
-function restoreStep({ request, slot }: RequestWorld, node: NodeObject): RequestStep | undefined {
+function restoreStep({ request, slot, settings }: RequestWorld, node: NodeObject): RequestStep | undefined {
   // Without a slot and without a cordon, what the node says may be of a turn that has just begun.
   if (!slot && !isCordonedBy(node, cordonOwner)) return undefined
   // A higher token stands for a turn that began after this one: what is known here is old, and the node is theirs.
@@ -330,7 +336,7 @@ function restoreStep({ request, slot }: RequestWorld, node: NodeObject): Request
   if ((cordonClaim(node, cordonOwner)?.token ?? 0) > ours) return undefined
   const cleared = clearLifecycleConditions(node)
   if (cleared) return { do: 'patchNodeStatus', patch: cleared, why: 'the maintenance of the node is over' }
-  const patch = restorePatch(node, cordonOwner)
+  const patch = restorePatch(node, cordonOwner, settings.marks)
   return patch && { do: 'patchNode', patch, why: 'the node is given back' }
 }
 

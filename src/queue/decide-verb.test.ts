@@ -144,6 +144,19 @@ describe('a retry', () => {
     expect(status).toMatchObject({ reboots: { count: 0, bootIDAfter: 'b' }, dismissedFailure: 'exit 1' })
   })
 
+  test.for([
+    ['StillRequired', 'Reboot', 'Granted'],
+    ['RebootNoEffect', 'Reboot', 'Granted'],
+    ['ReturnDeadline', 'Reboot', 'Granted'],
+    ['NodeLost', 'Reboot', 'Rebooting'],
+    ['ReturnDeadline', 'Host', 'Rebooting'],
+  ] as const)('of %s for work %s goes on in %s', ([reason, work, phase]) => {
+    const held = { from: 'Rebooting', reason, message: 'm' } as const
+    const one = inPhase('Held', 'retry', { held, host: { bootID: 'b' } })
+    const status = statusOf(decideRequest(world({ ...one, spec: { ...one.spec, work } })))
+    expect(status.phase).toBe(phase)
+  })
+
   test('proves the node anew: nobody watched it meanwhile', () => {
     const conditions = [condition('Returned', 'Unknown', { reason: 'Settling' }), condition('Held')]
     const status = statusOf(decideRequest(world(inPhase('Held', 'retry', { conditions }))))

@@ -1,4 +1,9 @@
-import { type MaintenanceRequest, type MaintenanceRequestStatus, verbAnnotations } from '../api/index.ts'
+import {
+  type HeldReason,
+  type MaintenanceRequest,
+  type MaintenanceRequestStatus,
+  verbAnnotations,
+} from '../api/index.ts'
 import { enterPhase } from './request-status.ts'
 import { finish, type RequestStep, type RequestWorld, withoutHeld, write } from './request-steps.ts'
 
@@ -29,12 +34,14 @@ export function decideVerb(world: RequestWorld): RequestStep | undefined {
   return (order.verb === 'retry' ? retry(world, order) : end(world, order)) ?? { do: 'removeVerb' }
 }
 
-function retry({ request, now }: RequestWorld, { reason, by }: Order): RequestStep | undefined {
+function retry({ request, node, now }: RequestWorld, { reason, by }: Order): RequestStep | undefined {
   const { status } = request
   const message = `tried again${reason ? `: ${reason}` : ''}`
   if (status?.phase === 'Held' && status.held) {
-    const again = enterPhase(request, status.held.from, { reason: 'Retry', message, by }, now)
-    return write(withoutHeld(fresh(again), now))
+    const isNewTry = request.spec.work === 'Reboot' && rebootsAgain.has(status.held.reason)
+    const from = isNewTry ? 'Granted' : status.held.from
+    const again = withoutHeld(fresh(enterPhase(request, from, { reason: 'Retry', message, by }, now)), now)
+    return write(isNewTry ? fromThisBoot(again, node?.status?.nodeInfo?.bootID) : again)
   }
   if (status?.phase === 'Queued' && status.requeue && status.requeue.notBefore > now)
     return write({
@@ -42,6 +49,16 @@ function retry({ request, now }: RequestWorld, { reason, by }: Order): RequestSt
       requeue: { ...status.requeue, notBefore: now },
     })
   return undefined
+}
+
+/** What came of a reboot, so that another one is what the person asks for. */
+const rebootsAgain: ReadonlySet<HeldReason> = new Set(['StillRequired', 'RebootNoEffect', 'ReturnDeadline'])
+
+/** The order that led to the stop must not count again, nor the boot that came of it: only one that leaves this boot. */
+function fromThisBoot(status: MaintenanceRequestStatus, seen: string | undefined): MaintenanceRequestStatus {
+  // The host's own word first, as when the work began.
+  const bootID = status.host?.bootID ?? seen
+  return { ...status, reboots: { count: 0, ...(bootID ? { bootIDAfter: bootID } : {}) } }
 }
 
 /** Deadlines count anew, and what made it stop is not held against it again. */

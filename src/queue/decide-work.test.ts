@@ -326,6 +326,56 @@ describe('a reboot', () => {
     expect(outcomeOf(decideRequest(world(still, fresh)))).toBe('StillRequired')
   })
 
+  describe('that is tried again', () => {
+    const retried = (reason: HeldReason, report: Host, bootID: string) => {
+      const held = { from: 'Rebooting', reason, message: 'm' } as const
+      const stopped = one(
+        {
+          phase: 'Held',
+          held,
+          reboots: { count: 1, bootIDBefore: 'boot-1' },
+          host: host({ permission: 'Absent', rebootIntent: { token: 3, fromBootID: 'boot-1' }, ...report }),
+        },
+        { work: 'Reboot' },
+      )
+      const told = { ...stopped, metadata: { ...stopped.metadata, annotations: { 'fettle.dev/verb': 'retry' } } }
+      const status = statusOf(decideRequest(world(told, { node: out({ bootID }) })))
+      return { ...stopped, status }
+    }
+
+    test('does not stop at once for what it stopped for before, and counts a new order', () => {
+      const which = retried('StillRequired', { bootID: 'boot-2' }, 'boot-2')
+      expect(which.status).toMatchObject({ phase: 'Granted', reboots: { count: 0, bootIDAfter: 'boot-2' } })
+      expect(decideRequest(world(which, fresh)).do).toBe('nothing')
+      const ordered = host({ ...which.status.host, rebootIntent: { token: 3, fromBootID: 'boot-2' } })
+      const going = statusOf(decideRequest(world({ ...which, status: { ...which.status, host: ordered } }, fresh)))
+      expect(going).toMatchObject({ phase: 'Rebooting', reboots: { count: 1, bootIDBefore: 'boot-2' } })
+    })
+
+    test('ends when the host asks no longer', () => {
+      const which = retried('StillRequired', { bootID: 'boot-2', request: 'Absent' }, 'boot-2')
+      expect(statusOf(decideRequest(world(which, fresh))).phase).toBe('Finishing')
+    })
+
+    test.for(['RebootNoEffect', 'ReturnDeadline'] as const)('after %s in the same boot waits for it anew', (reason) => {
+      const which = retried(reason, {}, 'boot-1')
+      expect(which.status).toMatchObject({ phase: 'Granted', reboots: { count: 0, bootIDAfter: 'boot-1' } })
+      // The order for this boot stands, and the host carries it out as soon as it may.
+      const going = statusOf(decideRequest(world(which)))
+      expect(going).toMatchObject({ phase: 'Rebooting', since: noon, reboots: { count: 1, bootIDBefore: 'boot-1' } })
+    })
+
+    test('goes by the node when the host never told its boot', () => {
+      const stopped = one(
+        { phase: 'Held', held: { from: 'Rebooting', reason: 'ReturnDeadline', message: 'm' }, host: {} },
+        { work: 'Reboot' },
+      )
+      const told = { ...stopped, metadata: { ...stopped.metadata, annotations: { 'fettle.dev/verb': 'retry' } } }
+      const status = statusOf(decideRequest(world(told, { node: out({ bootID: 'boot-7' }) })))
+      expect(status.reboots).toEqual({ count: 0, bootIDAfter: 'boot-7' })
+    })
+  })
+
   test.for<readonly [string, Partial<MaintenanceRequest['spec']>, Host, object]>([
     ['the host asks no longer', { work: 'Reboot' }, { request: 'Absent' }, {}],
     ['somebody wants it back', { want: 'Return' }, {}, {}],

@@ -124,13 +124,13 @@ export class FixtureCluster {
     for (const { node: name, nodeUID } of decision.toRestore) {
       const node = this.node(name)
       if (node?.metadata.uid !== nodeUID) continue
-      const [cleared, restored] = [clearLifecycleConditions(node), restorePatch(node, cordonOwner)]
+      const [cleared, restored] = [clearLifecycleConditions(node), restorePatch(node, cordonOwner, budget.spec.marks)]
       if (cleared) this.#patchConditions(node, cleared)
       const again = this.node(name)
       if (restored && again) this.#patchNode(again, restored)
     }
     for (const node of decision.forgotten) {
-      const [cleared, restored] = [clearLifecycleConditions(node), restorePatch(node, cordonOwner)]
+      const [cleared, restored] = [clearLifecycleConditions(node), restorePatch(node, cordonOwner, budget.spec.marks)]
       if (cleared) this.#patchConditions(node, cleared)
       const again = this.node(node.metadata.name ?? '')
       if (restored && again?.metadata.uid === node.metadata.uid) this.#patchNode(again, restored)
@@ -337,13 +337,15 @@ export class FixtureCluster {
     if (!live || live.metadata.resourceVersion !== metadata.resourceVersion || live.metadata.uid !== metadata.uid)
       return
     if (spec && spec.unschedulable !== true) this.#checkGivenBack(live)
-    const annotations = Object.entries({ ...live.metadata.annotations, ...metadata.annotations })
-    const kept = Object.fromEntries(annotations.filter((pair): pair is [string, string] => pair[1] !== null))
+    const merged = (of: 'annotations' | 'labels') => {
+      const pairs = Object.entries({ ...live.metadata[of], ...metadata[of] })
+      return Object.fromEntries(pairs.filter((pair): pair is [string, string] => pair[1] !== null))
+    }
     const { unschedulable: _, ...rest } = live.spec ?? {}
     const isOut = spec ? spec.unschedulable === true : live.spec?.unschedulable === true
     this.put(`node/${live.metadata.name}`, {
       ...live,
-      metadata: { ...live.metadata, annotations: kept },
+      metadata: { ...live.metadata, annotations: merged('annotations'), labels: merged('labels') },
       spec: { ...rest, ...(isOut ? { unschedulable: true } : {}) },
     })
   }

@@ -10,6 +10,8 @@ import { freezeText, windowsNow } from './windows/index.ts'
 export function gatesNow(
   { views, windows, blockers, clock }: Pick<QueuePorts, 'views' | 'windows' | 'blockers' | 'clock'>,
   budget: MaintenanceBudget,
+  /** DaemonSets that were there and are not any more. */
+  gone: ReadonlySet<string>,
 ): ClaimGates {
   const nowMs = clock.now()
   const { nodes, requests, daemonSets } = views
@@ -17,7 +19,7 @@ export function gatesNow(
   const { stateFor, freezes } = windowsNow(windows, nowMs)
   const freeze = freezeText(freezes)
   const untilMs = freezes.active[0]?.untilMs
-  const lock = foreignLock(views.daemonSets.values(), nowMs)
+  const lock = foreignLock(views.daemonSets.values(), nowMs, budget, gone)
   return {
     ...(stale ? { staleView: stale } : {}),
     ...(freeze ? { freeze: { message: freeze, ...(untilMs === undefined ? {} : { untilMs }) } } : {}),

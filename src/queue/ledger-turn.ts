@@ -4,6 +4,7 @@ import {
   type MaintenanceBudget,
   type MaintenanceBudgetStatus,
   type MaintenanceRequest,
+  type Marks,
   maintenanceBudgets,
   releaseAnnotations,
 } from '../api/index.ts'
@@ -12,11 +13,13 @@ import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resource
 import type { Candidate } from './blockers/index.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
+import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
-import { emptyLedger, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
+import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
+import type { ClaimGates } from './obstacles.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 
 export interface LedgerTurn {
@@ -29,20 +32,26 @@ export interface LedgerTurn {
 }
 
 /** Looks at the whole line once and writes the ledger at most once, by compare-and-swap. */
-export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Promise<LedgerTurn> {
+export async function takeLedgerTurn(
+  ports: QueuePorts,
+  /** DaemonSets that were there and are not any more. */
+  gone: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<LedgerTurn> {
   const { client, views, clock } = ports
   const budget = views.budgets.get({ name: budgetName }) ?? (await makeBudget(client, signal))
   if (await keepFinalizer(client, budget, signal))
     return { touched: [], waiting: new Map(), wakeAtMs: undefined, decidedInMs: 0 }
   const now = isoNow(clock)
-  const { decision, decidedInMs } = await decideAsking(ports, budget, now, signal)
+  const { decision, decidedInMs } = await decideAsking(ports, budget, gone, now, signal)
   const { waiting, wakeAtMs } = decision
-  await restoreNodes(ports, decision, signal)
+  await restoreNodes(ports, budget, decision, signal)
   const stored = budget.status ?? emptyLedger
   const checked = await checkLive(client, stored, decision, signal)
   const next = nextLedger(stored, checked, decision, now)
   if (budget.status && isDeepStrictEqual(next, stored)) {
     await removeOrder(client, budget, decision, signal)
+    await tidyLocks(ports, budget, stored.slots, gone, signal)
     return { touched: [], waiting, wakeAtMs, decidedInMs }
   }
   // The version that the decision was made from: whoever wrote in between makes this fail, and it is decided anew.
@@ -52,6 +61,7 @@ export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Pr
     { subresource: 'status', fieldManager: controllerManager, signal },
   )
   tell(ports, checked)
+  await tidyLocks(ports, budget, next.slots, gone, signal)
   const requests = [...checked.claims, ...checked.releases].map(({ request }) => request)
   const touched = [...requests, ...checked.putBack.flatMap((slot) => slot.requests)]
   return { touched, waiting, wakeAtMs, decidedInMs }
@@ -61,18 +71,20 @@ export async function takeLedgerTurn(ports: QueuePorts, signal: AbortSignal): Pr
 async function decideAsking(
   ports: QueuePorts,
   budget: MaintenanceBudget,
+  gone: ReadonlySet<string>,
   now: string,
   signal: AbortSignal,
 ): Promise<{ readonly decision: LedgerDecision; readonly decidedInMs: number }> {
   const { views, blockers, clock } = ports
   let decidedInMs = 0
-  const decide = () => {
+  const decide = (refusal?: string) => {
     const startedMs = clock.monotonic()
+    const gates = gatesNow(ports, budget, gone)
     const decided = decideLedger({
       budget,
       requests: [...views.requests.values()],
       nodes: [...views.nodes.values()],
-      gates: gatesNow(ports, budget),
+      gates: refusal === undefined ? gates : withRefusal(gates, refusal, budget),
       now,
     })
     decidedInMs += clock.monotonic() - startedMs
@@ -85,7 +97,17 @@ async function decideAsking(
     await blockers.ask(candidatesOf(ports, decision.unasked), budget.spec.blockers ?? [], signal)
     decision = decide()
   }
+  const refusal = await holdLocks(ports, budget, decision.claims, gone, signal)
+  // Decided anew instead of left out: whoever waits hears why, and no token is spent.
+  if (refusal !== undefined) decision = decide(refusal)
   return { decision, decidedInMs }
+}
+
+/** Nobody goes out for whom a lock would be needed; whoever joins a node that is out needs none. */
+function withRefusal(gates: ClaimGates, refusal: string, { status }: MaintenanceBudget): ClaimGates {
+  const out = new Set(status?.slots.flatMap((slot) => (isSoaking(slot) ? [] : [slot.nodeUID])))
+  const isOut = ({ spec }: MaintenanceRequest) => out.has(spec.nodeUID)
+  return { ...gates, foreignLock: (request) => gates.foreignLock?.(request) ?? (isOut(request) ? undefined : refusal) }
 }
 
 function candidatesOf({ views }: QueuePorts, requests: readonly MaintenanceRequest[]): Candidate[] {
@@ -132,23 +154,29 @@ async function patchBudget(client: KubeClient, body: object, signal: AbortSignal
 /** What nobody else takes care of: nodes whose slot a person frees, and nodes with marks of a turn that is over. */
 async function restoreNodes(
   { client, log }: QueuePorts,
+  { spec: { marks } }: MaintenanceBudget,
   { toRestore, forgotten }: LedgerDecision,
   signal: AbortSignal,
 ): Promise<void> {
   for (const node of forgotten) {
-    await restore(client, node, signal)
+    await restore(client, node, marks, signal)
     log.warn({ node: node.metadata.name }, 'the node bore marks of a turn that is over')
   }
   for (const slot of toRestore) {
     const node = await liveNodeOf(client, slot.node, signal)
     if (node?.metadata.uid !== slot.nodeUID) continue
-    await restore(client, node, signal)
+    await restore(client, node, marks, signal)
     log.info({ node: slot.node, token: slot.token }, 'a person frees the slot; the node is given back')
   }
 }
 
 /** Both hold only for the version of the node that was looked at; what the first changes is looked at again. */
-async function restore(client: KubeClient, node: NodeObject, signal: AbortSignal): Promise<void> {
+async function restore(
+  client: KubeClient,
+  node: NodeObject,
+  marks: Marks | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const ref = { name: node.metadata.name ?? '' }
   const options = { fieldManager: controllerManager, signal }
   const silenced = clearLifecycleConditions(node)
@@ -160,7 +188,7 @@ async function restore(client: KubeClient, node: NodeObject, signal: AbortSignal
         { ...options, subresource: 'status' },
       )
     : node
-  const body = restorePatch(seen, cordonOwner)
+  const body = restorePatch(seen, cordonOwner, marks)
   if (body) await client.patch(resources.nodes, ref, { type: 'merge', body }, options)
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { KubeObject } from '../kube/index.ts'
 
 /** Keeps a request until its node is given back. */
@@ -18,4 +19,9 @@ export function nameOf({ metadata }: Pick<KubeObject, 'metadata'>): string {
 /** As the API writes times. */
 export function isoOf(ms: number): string {
   return new Date(ms).toISOString()
+}
+
+/** Five characters that are the same for the same words: a request that was made before a crash is found again by its name. */
+export function shortHash(...words: readonly string[]): string {
+  return createHash('sha256').update(words.join('\n')).digest('hex').slice(0, 5)
 }

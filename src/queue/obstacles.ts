@@ -1,8 +1,16 @@
-import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Slot, Waiting } from '../api/index.ts'
+import {
+  budgetName,
+  type MaintenanceBudget,
+  type MaintenanceBudgetStatus,
+  type MaintenanceRequest,
+  type Slot,
+  type Waiting,
+} from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
 import type { LedgerWorld } from './decide-ledger.ts'
 import { isOver } from './decide-releases.ts'
+import { type ForeignLockGate, holdsLocks } from './foreign-locks.ts'
 import { type Limit, type OutNode, shortTime, type Tally } from './limits.ts'
 import { isoOf, nameOf } from './names.ts'
 import { patienceMs } from './order.ts'
@@ -16,7 +24,7 @@ export interface ClaimGates {
   readonly staleView?: string
   readonly freeze?: { readonly message: string; readonly untilMs?: number }
   /** Somebody else's lock over the same nodes. */
-  readonly foreignLock?: string
+  readonly foreignLock?: ForeignLockGate
   /** Whether one of these windows is open; no names is always. */
   readonly windowOf: (names: readonly string[]) => {
     readonly isOpen: boolean
@@ -58,15 +66,15 @@ export function closedForAll({ budget, gates }: LedgerWorld, isBroken: boolean):
       next: 'fettle thaw',
       ...(gates.freeze.untilMs === undefined ? {} : { notBefore: isoOf(gates.freeze.untilMs) }),
     }
-  return gates.foreignLock === undefined
-    ? undefined
-    : { for: 'ForeignLock', message: gates.foreignLock, next: 'kubectl get daemonset -A' }
+  return undefined
 }
 
 /** What stops this request alone. */
 export function ownObstacle({ budget, gates, now }: LedgerWorld, request: MaintenanceRequest): Obstacle | undefined {
   const { status, spec } = request
   const next = `fettle explain ${nameOf(request)}`
+  const lock = gates.foreignLock?.(request)
+  if (lock !== undefined) return { for: 'ForeignLock', message: lock, next: 'kubectl get daemonset -A' }
   if (status?.host?.request === 'Unreadable')
     return { for: 'StaleView', message: `${spec.nodeName} cannot read the file that asks for this`, next }
   const notBefore = status?.requeue?.notBefore
@@ -137,7 +145,7 @@ function limitText({ name, group }: Limit): string {
 
 export function fullObstacle(limit: Limit | undefined, { spec }: MaintenanceBudget): Obstacle | undefined {
   if (!limit) return undefined
-  const { name, group, max, total, out } = limit
+  const { key, name, group, max, total, out } = limit
   if (max === 0) {
     const what =
       name === 'cluster'
@@ -145,6 +153,7 @@ export function fullObstacle(limit: Limit | undefined, { spec }: MaintenanceBudg
         : `limit ${name} is 0: none of its nodes may leave service`
     return { for: 'Budget', message: what, next: 'kubectl edit maintenancebudget cluster' }
   }
+  const why = key === budgetName && holdsLocks(spec) ? ' while the lock of another program is held with it' : ''
   const nodes = name === 'control-plane' ? 'control-plane nodes' : 'nodes'
   const where =
     group === undefined
@@ -154,7 +163,7 @@ export function fullObstacle(limit: Limit | undefined, { spec }: MaintenanceBudg
       : ` of ${name} ${group === '' ? '(no label)' : group}`
   return {
     for: 'Budget',
-    message: `${max} of ${total} ${nodes}${where} may be out: ${outText([...out.values()])}`,
+    message: `${max} of ${total} ${nodes}${where} may be out${why}: ${outText([...out.values()])}`,
     next: `fettle explain ${out.values().next().value?.name ?? ''}`.trim(),
   }
 }

@@ -11,6 +11,7 @@ import { isOpen } from './order.ts'
 
 const nodeNames = ['a', 'b', 'c'] as const
 const hour = 3_600_000
+const inProgress = 'weave.works/kured-reboot-in-progress'
 
 const requestSeeds = fc.record({
   node: fc.constantFrom(...nodeNames),
@@ -49,6 +50,7 @@ function clusterOf(seed: ClusterSeed): FixtureCluster {
     limits,
     onNodeLost,
     timing: { soak, lead, minReadySeconds, heartbeatTimeout: '60s' },
+    marks: { annotationsOf: ['Kured'], labelsWhileOut: { state: 'out' }, labelsAfter: { state: 'back' } },
   })
   cluster.put('budget', made)
   for (const name of nodeNames) {
@@ -278,6 +280,12 @@ test('whatever happens, the queue comes to rest, keeps its limits on the way, an
         const says = one.status?.conditions?.some(({ reason }) => reason === 'FettleMaintenance') ?? false
         if ((isCordonedBy(one, cordonOwner) || says) && !held.has(one.metadata.uid ?? ''))
           throw new Error(`${one.metadata.name} was left behind: ${textOf(cluster)}`)
+        // With the cordon somebody took away what was noted of them.
+        const isNoteLost = story.some(({ deed }) => deed === 'dropCordon')
+        const isMarked =
+          one.metadata.annotations?.[inProgress] !== undefined || one.metadata.labels?.['state'] === 'out'
+        if (isMarked && !isNoteLost && !held.has(one.metadata.uid ?? ''))
+          throw new Error(`${one.metadata.name} still bears marks: ${textOf(cluster)}`)
       }
     }),
     { numRuns: 150 },

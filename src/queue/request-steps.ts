@@ -31,6 +31,8 @@ export interface RequestWorld {
   readonly answers?: ReadonlyMap<string, string>
   /** How long the node's heartbeat has not changed, by our own clock; undefined when nobody has watched it yet. */
   readonly silentMs?: number
+  /** The annotation or the lock that it was made for is still there. */
+  readonly isStillAsked?: boolean
   /** What the ledger's decision said of it. */
   readonly waiting: Omit<Waiting, 'since'> | undefined
   readonly now: string

@@ -12,12 +12,14 @@ import { withCondition } from './conditions.ts'
 import { decideRequest, drainPlan, volumesAttached } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
 import type { EvictionPace } from './eviction-pace.ts'
+import { isLockLeft } from './foreign-lock-turn.ts'
 import { slotOf } from './ledger.ts'
 import { takesPods } from './limits.ts'
 import { liveNodeOf, livePodsOn, liveSlotOf } from './live-reads.ts'
 import { controllerManager, finalizer } from './names.ts'
 import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
+import { isAskedByAnnotation } from './reboot-annotation.ts'
 import type { RequestWorld } from './request-steps.ts'
 import { settingsOf } from './settings.ts'
 import { podsByNode, requestsOfNode } from './views.ts'
@@ -82,6 +84,9 @@ function worldOf({ ports, pace, waiting }: RequestTurnParts, request: Maintenanc
     ({ type, status }) => type === 'ExclusivityBroken' && status === 'True',
   )
   const isAtWork = work !== 'External' && ['Granted', 'Rebooting', 'Finishing'].includes(request.status?.phase ?? '')
+  const isStillAsked =
+    request.metadata.deletionTimestamp !== undefined &&
+    (isAskedByAnnotation(request, node) || isLockLeft(ports, request, budget))
   const lease = views.heartbeats.get({ name: nodeName, namespace: ports.heartbeats.namespace })
   return {
     request,
@@ -93,6 +98,7 @@ function worldOf({ ports, pace, waiting }: RequestTurnParts, request: Maintenanc
     node: node?.metadata.uid === nodeUID ? node : undefined,
     podsOnNode: views.pods.byIndex(podsByNode, nodeName),
     ...(request.status?.phase === 'Claimed' ? drainWorld(ports, pace, nodeName) : { budgets: [] }),
+    ...(isStillAsked ? { isStillAsked } : {}),
     ...(isAtWork ? { silentMs: ports.heartbeats.silentMs(nodeName, lease) } : {}),
     waiting,
     now: isoNow(clock),

@@ -23,7 +23,8 @@ export function expiredRequests(requests: Iterable<MaintenanceRequest>, nowMs: n
   )
 }
 
-function isByAgent({ spec }: MaintenanceRequest): boolean {
+/** Made by the agent of its node, or for an annotation on it: as many as the node likes. */
+export function isByAgent({ spec }: MaintenanceRequest): boolean {
   return spec.source.kind === 'File' || spec.source.kind === 'Reboot'
 }
 

@@ -1,19 +1,25 @@
+import { isDeepStrictEqual } from 'node:util'
 import { budgetName, type MaintenanceRequest, maintenanceRequests, type Waiting } from '../api/index.ts'
 import { isNotFound, WorkQueue } from '../kube/index.ts'
 import { EvictionPace } from './eviction-pace.ts'
 import { takeLedgerTurn } from './ledger-turn.ts'
+import { namedPlaces } from './lock-places.ts'
+import { bearsOurs, takeNodeTurn } from './node-turn.ts'
 import { isOpen } from './order.ts'
 import type { QueuePorts } from './ports.ts'
 import { takeRequestTurn } from './request-turn.ts'
-import { expiredRequests } from './retention.ts'
+import { expiredRequests, isByAgent } from './retention.ts'
 import { requestsOfNode } from './views.ts'
 
 const ledgerKey = 'ledger'
 const tidyKey = 'tidy'
 const requestPrefix = 'request/'
+const nodePrefix = 'node/'
 /** Even if every event were lost, the line is looked at this often. */
 const lookAnywayMs = 30_000
 const tidyEveryMs = 600_000
+/** An agent has ten names for its requests: one that is over must not keep its name for long. */
+const tidySoonMs = 1_000
 /** Whoever is far back in the line is told of a new place only now and then: else one claim would cost a write for each. */
 const [headOfLine, headToldEveryMs, othersToldEveryMs] = [10, 1_000, 600_000]
 /** A look at thousands of nodes leaves this many times its own length to those whose turn has come. */
@@ -42,18 +48,34 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     if (node)
       for (const request of requestsOfNode(views, node.metadata.uid ?? '')) if (isOpen(request)) wakeRequest(request)
   }
+  const wakeNodeItself = (nodeName: string | undefined) => queue.add(`${nodePrefix}${nodeName}`)
+  /** DaemonSets with locks that we hold, which were there and are not any more. */
+  const gone = new Set<string>()
+  const noteGone = (namespace: string, name: string, isGone: boolean) => {
+    const entries = views.budgets.get({ name: budgetName })?.spec.foreignLocks
+    const isHeld = namedPlaces(entries).some((place) => place.namespace === namespace && place.name === name)
+    if (isGone && isHeld) gone.add(`${namespace}/${name}`)
+    else gone.delete(`${namespace}/${name}`)
+  }
   let restsUntilMs = 0
   const wakeLedger = () => queue.add(ledgerKey)
   const holdsSlots = () => (views.budgets.get({ name: budgetName })?.status?.slots.length ?? 0) > 0
   const stops = [
-    views.requests.subscribe(({ object }) => {
+    views.requests.subscribe(({ object, old }) => {
       wakeLedger()
+      wakeNodeItself(object.spec.nodeName)
+      const hasEnded = !isOpen(object) && (old === undefined || isOpen(old))
+      if (hasEnded && isByAgent(object)) queue.addAfter(tidyKey, tidySoonMs)
       // Those that share its slot wait for what it does.
       for (const request of requestsOfNode(views, object.spec.nodeUID)) if (isOpen(request)) wakeRequest(request)
       wakeRequest(object)
     }),
     views.budgets.subscribe(({ object, old }) => {
       wakeLedger()
+      if (old === undefined || !isDeepStrictEqual(object.spec.marks, old.spec.marks)) {
+        for (const request of views.requests.values()) wakeNodeItself(request.spec.nodeName)
+        for (const node of views.nodes.values()) if (bearsOurs(node)) wakeNodeItself(node.metadata.name)
+      }
       // The others hear through the line; a thousand of them need not look at every slot that comes and goes.
       const isAbout = new Set(
         [object, old].flatMap((budget) => budget?.status?.slots.flatMap((slot) => slot.requests) ?? []),
@@ -65,7 +87,9 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
       }
     }),
     views.nodes.subscribe(({ object }) => {
-      for (const request of requestsOfNode(views, object.metadata.uid ?? '')) wakeRequest(request)
+      const requests = requestsOfNode(views, object.metadata.uid ?? '')
+      for (const request of requests) wakeRequest(request)
+      if (requests.length > 0 || bearsOurs(object)) wakeNodeItself(object.metadata.name)
       if (views.requests.size > 0 || holdsSlots()) wakeLedger()
     }),
     views.pods.subscribe(({ object }) => {
@@ -76,7 +100,10 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     views.disruptionBudgets.subscribe(() => {
       for (const request of views.requests.values()) if (request.status?.phase === 'Claimed') wakeRequest(request)
     }),
-    views.daemonSets.subscribe(wakeLedger),
+    views.daemonSets.subscribe(({ type, object: { metadata } }) => {
+      noteGone(metadata.namespace ?? '', metadata.name ?? '', type === 'deleted')
+      wakeLedger()
+    }),
     views.heartbeats.subscribe(({ object }) => wakeNode(object.metadata.name)),
     ports.windows.subscribe(wakeLedger),
     ports.blockers.subscribe(wakeLedger),
@@ -87,6 +114,10 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
       pace.forgetAllBut(new Set([...views.pods.values()].map((pod) => pod.metadata.uid ?? '')), clock.now())
       return { requeueAfterMs: tidyEveryMs }
     }
+    if (key.startsWith(nodePrefix)) {
+      await takeNodeTurn(ports, key.slice(nodePrefix.length), context.signal)
+      return undefined
+    }
     if (key !== ledgerKey) {
       const name = key.slice(requestPrefix.length)
       const again = await takeRequestTurn({ ports, pace, waiting: news.of(name) }, name, context.signal)
@@ -94,7 +125,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     }
     const restMs = restsUntilMs - clock.monotonic()
     if (restMs > 0) return { requeueAfterMs: restMs }
-    const turn = await takeLedgerTurn(ports, context.signal)
+    const turn = await takeLedgerTurn(ports, gone, context.signal)
     restsUntilMs = clock.monotonic() + restFactor * turn.decidedInMs
     for (const name of [...turn.touched, ...news.take(turn.waiting)]) queue.add(`${requestPrefix}${name}`)
     const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs()) - clock.now()

@@ -22,6 +22,7 @@ test('without a word of anybody our own settings hold', () => {
     heartbeatMs: 60_000,
     minReadyMs: 30_000,
     onNodeLost: 'Hold',
+    marks: {},
   })
 })
 

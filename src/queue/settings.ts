@@ -1,4 +1,4 @@
-import type { MaintenanceBudgetSpec, MaintenanceRequest } from '../api/index.ts'
+import type { MaintenanceBudgetSpec, MaintenanceRequest, Marks } from '../api/index.ts'
 import { durationMs } from '../time/index.ts'
 
 /** What holds for a request: its own word, else the budget's, else ours. */
@@ -20,6 +20,7 @@ export interface RequestSettings {
   readonly heartbeatMs: number
   readonly minReadyMs: number
   readonly onNodeLost: 'Hold' | 'Continue'
+  readonly marks: Marks
 }
 
 type DrainText = NonNullable<MaintenanceRequest['spec']['drain']>
@@ -38,7 +39,7 @@ const ours: {
 
 export function settingsOf(
   { spec }: Pick<MaintenanceRequest, 'spec'>,
-  budget: Pick<MaintenanceBudgetSpec, 'defaults' | 'timing' | 'onNodeLost'>,
+  budget: Pick<MaintenanceBudgetSpec, 'defaults' | 'timing' | 'onNodeLost' | 'marks'>,
 ): RequestSettings {
   const drain = layers(ours.drain, budget.defaults?.drain, spec.drain)
   const deadlines = layers(ours.deadlines, budget.defaults?.deadlines, spec.deadlines)
@@ -61,6 +62,7 @@ export function settingsOf(
     heartbeatMs: durationMs(timing.heartbeatTimeout),
     minReadyMs: timing.minReadySeconds * 1_000,
     onNodeLost: budget.onNodeLost,
+    marks: budget.marks ?? {},
   }
 }
 

@@ -19,6 +19,7 @@ function sources(figures: Figures): MetricSources {
     caches: { all: () => new Map([['v1/pods', cache]]) },
     isLeader: () => figures.isLeader,
     requests: () => ({}),
+    notifications: () => [],
   } as unknown as MetricSources
 }
 

@@ -1,6 +1,7 @@
 import { Gauge, Registry } from 'prom-client'
 import { budgetName } from '../api/index.ts'
 import type { RequestCounters, SharedCaches } from '../kube/index.ts'
+import type { NotifyCount } from '../notify/index.ts'
 import type { QueueViews } from '../queue/index.ts'
 
 /** Where the figures come from. Gauges are filled when somebody asks, so that nobody asking costs nothing. */
@@ -9,6 +10,7 @@ export interface MetricSources {
   readonly caches: SharedCaches
   readonly isLeader: () => boolean
   readonly requests: () => RequestCounters
+  readonly notifications: () => readonly NotifyCount[]
 }
 
 interface MetricDefinition {
@@ -82,6 +84,15 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     labels: ['collection'],
     fill: (gauge, { caches }) => {
       for (const [collection, cache] of caches.all()) gauge.set({ collection }, cache.size)
+    },
+  },
+  {
+    name: 'fettle_notifications',
+    help: 'Notifications since the process began, by result: sent or failed',
+    labels: ['notification', 'result'],
+    fill: (gauge, { notifications }) => {
+      gauge.reset()
+      for (const { notification, result, count } of notifications()) gauge.set({ notification, result }, count)
     },
   },
 ]

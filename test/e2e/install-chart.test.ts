@@ -47,6 +47,7 @@ describe('the chart', () => {
       replicas: 3,
       nodeSelector: { 'fettle.dev/real': 'true' },
       agentArgs: [],
+      sharedLocks: [],
       apiServer: { host: '10.0.0.1', port: 6443 },
     }).map(({ object }) => object)
     expect(normalised(documentsOf(text), 'fettle-system')).toEqual(normalised(made, 'fettle-system'))

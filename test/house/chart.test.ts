@@ -63,6 +63,7 @@ test('what Helm renders from the chart is what `fettle install` makes', () => {
     replicas: 2,
     nodeSelector: {},
     agentArgs: [],
+    sharedLocks: [],
   })
   const objects = made.map(({ object }) => object)
   expect(normalised(rendered, 'fettle-system')).toEqual(normalised(objects, 'fettle-system'))

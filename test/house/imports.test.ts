@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', 'server', 'agent', 'queue', 'drain', 'notify', 'api', 'dev', 'kube', 'host', 'time'],
   cli: ['agent', 'queue', 'drain', 'api', 'text', 'dev', 'kube', 'host', 'host-script', 'time'],
-  server: ['queue', 'drain', 'api', 'kube', 'host', 'time'],
+  server: ['queue', 'drain', 'notify', 'api', 'kube', 'host', 'time'],
   agent: ['api', 'kube', 'host', 'host-script', 'time'],
   queue: ['drain', 'api', 'kube', 'time'],
   drain: ['api', 'kube', 'time'],

@@ -10,6 +10,7 @@ export const objectCount = installManifests({
   replicas: 1,
   nodeSelector: {},
   agentArgs: [],
+  sharedLocks: [],
 }).length
 
 /**

@@ -1,0 +1,2 @@
+export { type NotifyCount, NotifyCounts } from './notify-counts.ts'
+export { type NotifyPorts, runNotify } from './run-notify.ts'
