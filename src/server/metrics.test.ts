@@ -68,6 +68,9 @@ test('every figure is told', async () => {
     # HELP fettle_cache_objects Objects held in memory, by watched collection
     # TYPE fettle_cache_objects gauge
     fettle_cache_objects{collection="v1/pods"} 12
+
+    # HELP fettle_notifications Notifications since the process began, by result: sent or failed
+    # TYPE fettle_notifications gauge
     "
   `)
 })
