@@ -89,7 +89,7 @@ export class LinuxHost implements AgentHost {
       [requestFile, permissionFile, join(stateFolder, 'requests', 'any'), ...reboot.files].map((file) => dirname(file)),
     )
     for (const folder of folders)
-      void this.#path(folder)
+      void hostPath(folder, this.#settings.mounts, { followsLast: true })
         .then((place) => watch(place, { signal, persistent: false }, onChange).on('error', () => undefined))
         .catch(() => undefined)
   }
