@@ -49,12 +49,7 @@ function hostOf(reboot: Partial<RebootSettings> = {}): LinuxHost {
     bootIdFile: '/proc/sys/kernel/random/boot_id',
     reboot: { ...usual, ...reboot },
   }
-  return new LinuxHost(
-    settings,
-    commandsOfHost(true),
-    () => nowMs,
-    () => performance.now(),
-  )
+  return new LinuxHost(settings, commandsOfHost(true), { now: () => nowMs, monotonic: () => performance.now() })
 }
 
 const permitted = { request: 'r', requestUID: 'u', nodeUID: 'n', token: 3, bootID: 'boot-1', grantedAt: 'now' }

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hostPath, makePrivateFolder, readIfThere, removeDurably, seeFile, writeDurably } from '../host/index.ts'
 import { hostScript } from '../host-script/index.ts'
+import type { Clock } from '../time/index.ts'
 import type { AgentHost } from './agent-host.ts'
 import type { HostCommands } from './host-commands.ts'
 import type { HostView, ScriptRequest } from './host-view.ts'
@@ -18,13 +19,13 @@ export class LinuxHost implements AgentHost {
   readonly #settings: HostSettings
   readonly #commands: HostCommands
   readonly #reasons: RebootReasons
-  readonly #now: () => number
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>
 
-  constructor(settings: HostSettings, commands: HostCommands, now: () => number, monotonic: () => number) {
+  constructor(settings: HostSettings, commands: HostCommands, clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#settings = settings
     this.#commands = commands
-    this.#reasons = new RebootReasons(settings, commands, monotonic)
-    this.#now = now
+    this.#reasons = new RebootReasons(settings, commands, clock)
+    this.#clock = clock
   }
 
   async look(): Promise<HostView> {
@@ -54,7 +55,7 @@ export class LinuxHost implements AgentHost {
 
   async reboot(): Promise<void> {
     const { method, command, signal, delayMs } = this.#settings.reboot
-    const nowMs = this.#now()
+    const nowMs = this.#clock.now()
     await makePrivateFolder(await this.#path(this.#settings.stateFolder))
     // Before the act: a machine that goes down at once still knows that it was told to.
     await writeDurably(
@@ -124,7 +125,7 @@ export class LinuxHost implements AgentHost {
 
   async #scripts(): Promise<ScriptRequest[]> {
     const folder = await this.#state('requests')
-    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    const names: string[] = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return []
       throw error
     })
@@ -147,7 +148,7 @@ export class LinuxHost implements AgentHost {
     const text = (await readIfThere(await this.#state('reboots'))) ?? ''
     const times = text.split('\n').flatMap((line) => (/^\d+$/.test(line) ? [Number(line)] : []))
     // A clock that was set back must not make old reboots count for ever.
-    return times.filter((at) => Math.abs(this.#now() - at) < dayMs)
+    return times.filter((at) => Math.abs(this.#clock.now() - at) < dayMs)
   }
 
   async #state(name: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { release } from 'node:os'
 import { hostPath, readIfThere, seeFile } from '../host/index.ts'
+import type { Clock } from '../time/index.ts'
 import type { HostCommands } from './host-commands.ts'
 import type { RebootReason } from './host-view.ts'
 import { installedKernels, newerKernel } from './kernel-version.ts'
@@ -13,13 +14,13 @@ const checkEveryMs = 60_000
 export class RebootReasons {
   readonly #settings: HostSettings
   readonly #commands: HostCommands
-  readonly #monotonic: () => number
+  readonly #clock: Pick<Clock, 'monotonic'>
   #checked: { readonly atMs: number; readonly answer: RebootReason } | undefined
 
-  constructor(settings: HostSettings, commands: HostCommands, monotonic: () => number) {
+  constructor(settings: HostSettings, commands: HostCommands, clock: Pick<Clock, 'monotonic'>) {
     this.#settings = settings
     this.#commands = commands
-    this.#monotonic = monotonic
+    this.#clock = clock
   }
 
   async look(bootID: string): Promise<RebootReason> {
@@ -63,7 +64,7 @@ export class RebootReasons {
   async #fromCheck(bootID: string): Promise<RebootReason> {
     const { check } = this.#settings.reboot
     if (!check) return { is: 'Absent' }
-    const nowMs = this.#monotonic()
+    const nowMs = this.#clock.monotonic()
     if (this.#checked && nowMs - this.#checked.atMs < checkEveryMs) return this.#checked.answer
     const answer = await this.#ask(check, bootID)
     this.#checked = { atMs: nowMs, answer }

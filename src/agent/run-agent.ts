@@ -170,6 +170,7 @@ class Agent {
     } catch (error) {
       // It has just been deleted, and the cache will say so.
       if (!isNotFound(error)) throw error
+      this.#made = this.#made.filter(({ metadata }) => metadata.uid !== uid)
     }
   }
 
@@ -238,6 +239,7 @@ class Agent {
       await host.reboot()
       log.info({ request: request.metadata.name, token }, 'the machine was told to reboot')
     } catch (error) {
+      this.#ordered.delete(request.metadata.uid ?? '')
       this.#fail(request, 'RebootOrder', `the order to reboot failed: ${messageOf(error)}`)
     }
     return true

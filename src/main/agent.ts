@@ -43,7 +43,7 @@ export async function startAgent(settings: AgentSettings, signal: AbortSignal): 
   log.info({ version: manifest.version, port: http.port, nodeUID: node.uid }, 'started')
   const { host: hostSettings } = settings
   const commands = commandsOfHost(Object.keys(hostSettings.mounts).length === 0)
-  const host = new LinuxHost(hostSettings, commands, systemClock.now, systemClock.monotonic)
+  const host = new LinuxHost(hostSettings, commands, systemClock)
   try {
     // Scripts that make the file by hand need no helper, so an agent without it still serves.
     await host
