@@ -19,6 +19,8 @@ export default defineConfig({
           hookTimeout: 300_000,
           // Two cores, and the tests share one control plane: side by side they only disturb each other's clocks.
           fileParallelism: false,
+          // One process reads the sources once; what is left behind by a file is found by the next one, which is welcome.
+          isolate: false,
         },
       },
     ],

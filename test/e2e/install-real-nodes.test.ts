@@ -349,7 +349,8 @@ describe.skipIf(missing.length > 0)(
             const removed = await cluster.dev('node', 'remove', metadata.name ?? '')
             expect(removed, removed.stderr).toMatchObject({ code: 0 })
           }
-      const installed = await cluster.fettle('install', '--image', image, '--replicas', '1')
+      const one = ['--replicas', '1', '--agent-arg=--reboot-method=signal']
+      const installed = await cluster.fettle('install', '--image', image, ...one)
       expect(installed, installed.stderr).toMatchObject({ code: 0 })
       const before = await podsOf(cluster.admin)
       const asked = await cluster.fettle('node', 'maintain', 'real-1', '--reason', 'the only one')
@@ -358,6 +359,18 @@ describe.skipIf(missing.length > 0)(
       expect(await podsOf(cluster.admin)).toEqual(before)
       const returned = await cluster.fettle('node', 'return', 'real-1')
       expect(returned, returned.stderr).toMatchObject({ code: 0 })
+      expect(await nodeMarks()).toEqual([])
+    })
+
+    test('and reboots it, by a signal, though the controller goes down with it', async () => {
+      const bootID = async () =>
+        (await cluster.admin.get<NodeObject>(resources.nodes, { name: 'real-1' })).status?.nodeInfo?.bootID
+      const before = await bootID()
+      const body = { spec: { timing: { minReadySeconds: 1 } } }
+      await cluster.admin.patch(maintenanceBudgets, { name: budgetName }, { type: 'merge', body })
+      const rebooted = await cluster.fettle('node', 'reboot', 'real-1', '--reason', 'microcode')
+      expect(rebooted, rebooted.stderr).toMatchObject({ code: 0 })
+      expect(await bootID()).not.toBe(before)
       expect(await nodeMarks()).toEqual([])
     })
   },
