@@ -34,12 +34,13 @@ const stages: readonly Stage[] = [
     group: 'e2e',
     project: 'e2e',
     // These tests mostly wait for timers of Kubernetes. Each part has a control plane of its own, so that breaking one
-    // disturbs no other; all that boots machines is in one part, because it counts what is left on the host.
+    // disturbs no other.
     parts: {
-      kube: ['kube-', 'api-', 'package-', 'demo', 'install-chart', 'install-commands', 'install-image'],
+      kube: ['kube-', 'api-', 'package-', 'install-chart', 'install-commands', 'install-image'],
       queue: ['queue-'],
       fleet: ['fleet-', 'controller-', 'soak', 'agent-crash', 'agent-host'],
-      dev: ['dev-', 'install-real-nodes', 'agent-real'],
+      dev: ['dev-'],
+      machines: ['install-real-nodes', 'agent-real', 'demo'],
     },
   },
 ]

@@ -6,28 +6,67 @@ import { FixtureCycle } from './fixture-cycle.ts'
 /** Whatever happens to a machine, its agent begins nothing that was not allowed, and comes to rest. */
 
 const machineDeeds = [
-  ...['ask', 'ask', 'touch', 'remove', 'finish', 'finish', 'wantReboot', 'wantReboot', 'takeBack', 'fail'],
-  ...['need', 'need', 'power', 'foreign', 'unreadable', 'readable', 'failWrites', 'write'],
+  ...['ask', 'ask', 'ask', 'touch', 'remove', 'finish', 'wantReboot', 'wantReboot', 'takeBack', 'fail'],
+  ...['need', 'need', 'power', 'foreign', 'unreadable', 'readable', 'readable', 'failWrites', 'write', 'write'],
 ] as const
 const sourceDeeds = [
-  ...['queue', 'queue', 'queue', 'queue', 'queue', 'queue', 'queue', 'queue', 'retry', 'release', 'delete'],
-  ...['deadline', 'askHost', 'askReboot', 'askExternal', 'lose', 'hear', 'hear', 'mute', 'oldLedger'],
+  ...['queue', 'queue', 'queue', 'queue', 'retry', 'retry', 'release', 'delete', 'deadline'],
+  ...['askHost', 'askReboot', 'askExternal', 'lose', 'hear', 'hear', 'hear', 'mute', 'oldLedger'],
 ] as const
-const deeds = [...machineDeeds, ...sourceDeeds, ...sourceDeeds] as const
-type Deed = (typeof deeds)[number]
+type Deed = (typeof machineDeeds)[number] | (typeof sourceDeeds)[number]
+
+/** Most of the time nothing goes wrong, or no story would get far. */
+const seldom = <T>(one: fc.Arbitrary<T>) =>
+  fc.oneof({ arbitrary: fc.constant(undefined), weight: 5 }, { arbitrary: one, weight: 1 })
 
 const steps = fc.record({
-  deed: fc.oneof(fc.constant('tick' as const), fc.constantFrom(...deeds)),
+  deed: fc.oneof(
+    { arbitrary: fc.constant('tick' as const), weight: 4 },
+    { arbitrary: fc.constant('queue' as const), weight: 5 },
+    { arbitrary: fc.constantFrom(...machineDeeds), weight: 3 },
+    { arbitrary: fc.constantFrom(...sourceDeeds), weight: 2 },
+  ),
   which: fc.nat({ max: 11 }),
-  diesAt: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined, freq: 3 }),
+  diesAt: seldom(fc.integer({ min: 1, max: 6 })),
   isDone: fc.boolean(),
-  isLagging: fc.boolean(),
-  interruptAt: fc.integer({ min: 1, max: 5 }),
+  isLagging: seldom(fc.constant(true)),
+  interruptAt: seldom(fc.integer({ min: 1, max: 5 })),
   interrupt: fc.constantFrom(...sourceDeeds, 'remove' as const, 'finish' as const),
 })
 type Step = typeof steps extends fc.Arbitrary<infer One> ? One : never
 
 const tickMs = 30_000
+
+/** Stories that once went wrong, and some that chance seldom tells. */
+const known: [Step[]][] = [
+  // An order that failed is not under way: it is given again after a person's word.
+  tell('need', 'failWrites', 'tick', 'queue', 'queue', 'tick', 'deadline', 'retry'),
+  // A request that was made and deleted before the cache had heard of it is gone.
+  tell('ask', 'tick', 'delete', 'queue'),
+  // What fails a second time is told a second time.
+  tell('ask', 'tick', 'queue', 'failWrites', 'queue', 'tick', 'queue', 'retry', 'tick'),
+  // Numbers of an old ledger are not obeyed.
+  tell(...wholeTurn(), ...wholeTurn(), 'oldLedger', 'askHost', 'queue', 'queue', 'tick'),
+  tell(...wholeTurn(), ...wholeTurn(), 'oldLedger', 'askReboot', 'queue', 'queue', 'tick'),
+  // An agent that starts on an old copy keeps the permission that was given since.
+  tell('ask', 'tick', 'queue', 'queue', 'tick', 'power', 'lagging'),
+].map((story) => [story])
+
+function wholeTurn(): (Deed | 'tick')[] {
+  return ['ask', 'tick', 'queue', 'queue', 'tick', 'finish', 'tick', 'queue', 'tick', 'queue']
+}
+
+function tell(...names: (Deed | 'tick' | 'lagging')[]): Step[] {
+  return names.map((name) => ({
+    deed: name === 'lagging' ? 'tick' : name,
+    which: 0,
+    diesAt: undefined,
+    isDone: false,
+    isLagging: name === 'lagging' ? true : undefined,
+    interruptAt: undefined,
+    interrupt: 'queue',
+  }))
+}
 
 async function tick(cycle: FixtureCycle, clock: FakeClock, step: Partial<Step> = {}): Promise<void> {
   const { diesAt, isDone = false, isLagging, interruptAt, interrupt, which = 0 } = step
@@ -206,6 +245,6 @@ test('whatever happens, the agent does only what it may, comes to rest, and rest
         await cycle.die()
       }
     }),
-    { numRuns: Number(process.env['AGENT_CYCLE_RUNS'] ?? 300) },
+    { numRuns: Number(process.env['AGENT_CYCLE_RUNS'] ?? 300), examples: known },
   )
 })

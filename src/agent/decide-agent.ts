@@ -97,6 +97,7 @@ function mayRebootFor(world: AgentWorld, request: MaintenanceRequest): boolean {
   const { work, want } = request.spec
   if (!rules.mayReboot || request.status?.phase !== 'Granted' || want !== 'Out') return false
   if (request.metadata.deletionTimestamp !== undefined || isStateLost(world)) return false
+  if ((request.status.slot?.token ?? 0) < highestToken(world)) return false
   const failure = failures.get(request.metadata.uid ?? '')
   if (failure && failure.since === request.status.since) return false
   if (work === 'Host') return view.permission.is === 'Present' && isFileWork(request) && scriptsWantReboot(view)
@@ -190,7 +191,7 @@ function rebootToOrder(world: AgentWorld): AgentAct | undefined {
     const { phase, slot, since } = request.status ?? {}
     const uid = request.metadata.uid ?? ''
     if (!slot || !hasIntent(world, request) || (phase !== 'Granted' && phase !== 'Rebooting')) continue
-    if (ordered.has(uid) || failures.get(uid)?.since === since) continue
+    if (slot.token < highestToken(world) || ordered.has(uid) || failures.get(uid)?.since === since) continue
     return { do: 'reboot', request, token: slot.token }
   }
   return undefined

@@ -59,6 +59,8 @@ export class FixtureCycle {
   // The agent.
   readonly #clock: Clock
   readonly #cached = new Map<string, MaintenanceRequest>()
+  /** The phase before, for whoever starts on a copy that is behind. */
+  readonly #past = new Map<string, MaintenanceRequest>()
   #life: { readonly end: AbortController; readonly ended: Promise<void> } | undefined
   #turn: Turn = {}
   #calls = 0
@@ -73,6 +75,8 @@ export class FixtureCycle {
     this.#calls = 0
     this.acts = []
     if (this.contact === 'full') this.#sync(turn.lag)
+    const past = this.#past.get(turn.lag ?? '')
+    if (!this.#life && past) this.#cached.set(turn.lag ?? '', past)
     this.#life ??= this.#start()
   }
 
@@ -240,6 +244,8 @@ export class FixtureCycle {
 
   #put(request: MaintenanceRequest): void {
     const { name = '' } = request.metadata
+    const before = this.requests.get(name)
+    if (before && before.status?.phase !== request.status?.phase) this.#past.set(name, before)
     // The youngest comes last.
     if (!this.requests.has(name) || request.status?.phase === 'Done') this.requests.delete(name)
     this.requests.set(name, request)
@@ -350,7 +356,9 @@ export class FixtureCycle {
       if (this.failsWrites) throw new Error('the disk is read-only')
     }
     const act = async (name: string, work: () => void): Promise<void> => {
-      if (this.contact !== 'full' && !(name === 'deletePermission' && this.permission?.content === undefined))
+      // Nothing at the source speaks of a permission that somebody else made.
+      const isForeign = name === 'deletePermission' && this.permission?.content === undefined
+      if (this.contact === 'none' || (this.contact === 'watch' && !isForeign))
         this.faults.push(`${name} without contact`)
       this.#act(end, name, work)
     }

@@ -226,6 +226,7 @@ it('the helper for scripts is written where they find it, once, and knows this m
     /^#!\/bin\/sh\n: "\$\{FETTLE_REQUEST_FILE:=\/var\/maintenance-required\}"\n/,
   )
   await runOk(['sh', '-n', place])
+  expect(existsSync(join(machine, 'var/lib/fettle/requests')), 'what is not there cannot be watched').toBe(true)
   await host.installScript()
   expect(statSync(place).ino).toBe(made.ino)
   chmodSync(place, 0o600)

@@ -77,9 +77,10 @@ export class LinuxHost implements AgentHost {
     const places = { REQUEST_FILE: requestFile, PERMISSION_FILE: permissionFile, STATE_FOLDER: stateFolder }
     const defaults = Object.entries(places).map(([name, path]) => `: "\${FETTLE_${name}:=${path}}"\n`)
     const text = hostScript.replace('\n', `\n${defaults.join('')}`)
+    // What is not there cannot be watched, and the first request of a script would wait for the next look.
+    await makePrivateFolder(await this.#state('requests'))
     const place = await this.#state('host')
     if ((await readIfThere(place)) === text) return
-    await makePrivateFolder(await this.#path(stateFolder))
     await writeDurably(place, text, 0o755)
   }
 

@@ -152,7 +152,7 @@ class Agent {
       case 'reboot':
         return this.#reboot(act, world)
       case 'fail':
-        this.#failures.set(act.request.metadata.uid ?? '', act.failure)
+        this.#fail(act.request, act.failure.failed, act.failure.text)
         return true
     }
   }
@@ -247,7 +247,9 @@ class Agent {
 
   #fail(request: MaintenanceRequest, failed: Failure['failed'], text: string): void {
     this.#ports.log.warn({ request: request.metadata.name, failed }, text)
-    this.#failures.set(request.metadata.uid ?? '', { since: request.status?.since, failed, text })
+    // A failure that a person has dismissed is told by its words: the next one must not have the same.
+    const told = `${text} (${new Date(this.#ports.clock.now()).toISOString()})`
+    this.#failures.set(request.metadata.uid ?? '', { since: request.status?.since, failed, text: told })
   }
 
   async #live(name: string): Promise<MaintenanceRequest | undefined> {

@@ -49,6 +49,8 @@ export function agentPod(more: readonly string[]): AgentPod {
     volumeMounts: mounted.map(({ name, readOnly }) => ({
       name,
       mountPath: `/host/${name}`,
+      // Else a volume that the kubelet unmounts stays mounted in here, and its device stays busy.
+      mountPropagation: 'HostToContainer',
       ...(readOnly ? { readOnly } : {}),
     })),
     volumes: mounted.map(({ name, path }) => ({ name, hostPath: { path, type: 'Directory' } })),

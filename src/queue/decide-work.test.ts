@@ -103,6 +103,10 @@ describe('the report of a host', () => {
     expect(outcomeOf(decideRequest(world(seen)))).toBe('nothing')
     const again = one({ phase: 'Granted', host: host({ failure: 'exit 2' }), dismissedFailure: 'exit 1' })
     expect(outcomeOf(decideRequest(world(again)))).toBe('ScriptFailed')
+    const silent = one({ phase: 'Granted', host: host({}), dismissedFailure: 'exit 1' })
+    const forgotten = decideRequest(world(silent))
+    expect(forgotten, 'the same words later mean that it happened again').toMatchObject({ do: 'writeStatus' })
+    expect(forgotten).not.toHaveProperty('status.dismissedFailure')
   })
 
   test('of work outside the host is nobody to hear', () => {

@@ -44,6 +44,11 @@ export function hostStep(world: RequestWorld, slot: Slot): RequestStep | undefin
   const highest = host.tokens?.highest ?? 0
   if (isUnbelievable(highest, slot))
     return hold(world, 'HostUnreadable', `${node} says that it obeyed token ${highest}, and its slot has ${slot.token}`)
+  if (!host.failure && dismissedFailure !== undefined && request.status) {
+    // The host has stopped saying it: from now on the same words mean that it happened again.
+    const { dismissedFailure: _, ...status } = request.status
+    return write(status)
+  }
   if (!host.failure || host.failure === dismissedFailure) return undefined
   const failed = host.failed ?? (host.permission === 'Present' ? 'Script' : 'Permission')
   return hold(world, heldBy[failed], host.failure)

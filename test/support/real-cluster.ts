@@ -2,16 +2,25 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BuiltImage, buildImage } from '../../scripts/image/build-image.ts'
-import { adminKubeconfig, type ClusterRecord, places, readRecord, realNode } from '../../src/dev/index.ts'
+import {
+  adminKubeconfig,
+  type ClusterRecord,
+  places,
+  readRecord,
+  realNode,
+  realNodeNames,
+} from '../../src/dev/index.ts'
 import { importImage } from '../../src/dev/machine/machine.ts'
 import { imageArchitecture } from '../../src/dev/machine/oci-image.ts'
 import { type ConnectedClient, connect, loadKubeconfig, type PodObject, resources } from '../../src/kube/index.ts'
 import { type FettleResult, fettle, temporaryHome } from './fettle-process.ts'
 import { plainReport } from './shared-cluster.ts'
 
-/** A cluster with two real nodes that know our image, and some simulated ones. */
+/** A cluster with real nodes that know our image, and some simulated ones. */
 export interface RealCluster {
   readonly record: ClusterRecord
+  /** Names of its real nodes. */
+  readonly nodes: readonly string[]
   readonly kubeconfig: string
   readonly admin: ConnectedClient
   readonly image: BuiltImage
@@ -25,7 +34,11 @@ export interface RealCluster {
 
 export const realNodes = ['real-1', 'real-2'] as const
 
-export async function bringUpRealCluster(name: string, simulatedNodes: number): Promise<RealCluster> {
+export async function bringUpRealCluster(
+  name: string,
+  simulatedNodes: number,
+  count: number = realNodes.length,
+): Promise<RealCluster> {
   const home = temporaryHome()
   const folder = mkdtempSync(join(tmpdir(), 'fettle-image-test-'))
   const inHome = (...args: string[]) => fettle(args, { home: home.path, deadlineMs: 400_000 })
@@ -35,14 +48,17 @@ export async function bringUpRealCluster(name: string, simulatedNodes: number): 
   }
   try {
     const image = await buildTestImage(join(folder, 'image.tar'))
-    const up = await inHome('dev', 'up', '--name', name, '--nodes', String(simulatedNodes), '--real-nodes', '2')
+    const sizes = ['--nodes', String(simulatedNodes), '--real-nodes', String(count)]
+    const up = await inHome('dev', 'up', '--name', name, ...sizes)
     const record = readRecord(name, places({ ...process.env, FETTLE_HOME: home.path }))
     if (up.code !== 0 || !record) throw new Error(`no cluster ${name}: ${up.stderr}`)
-    for (const node of realNodes) await importImage(realNode(record, node), join(folder, 'image.tar'))
+    const nodes = realNodeNames(record)
+    for (const node of nodes) await importImage(realNode(record, node), join(folder, 'image.tar'))
     const kubeconfig = adminKubeconfig(record)
     const admin = connect(await loadKubeconfig({ path: kubeconfig }), { component: 'e2e' })
     return {
       record,
+      nodes,
       kubeconfig,
       admin,
       image,

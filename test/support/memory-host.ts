@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { AgentHost, HostView } from '../../src/agent/index.ts'
+import {
+  budgetName,
+  type MaintenanceBudget,
+  type MaintenanceRequest,
+  maintenanceBudgets,
+  maintenanceRequests,
+} from '../../src/api/index.ts'
+import {
+  isAlreadyExists,
+  type KubeClient,
+  type KubeObject,
+  type NodeObject,
+  type PodObject,
+  resources,
+} from '../../src/kube/index.ts'
+import { eventually } from './e2e-cluster.ts'
+import { listOf, patient } from './queue-cluster.ts'
+
+type Permission = Parameters<AgentHost['writePermission']>[0]
+type Script = HostView['scripts'][number]
+
+/** What the node says of its machine: that it is away, and that it is back, in which boot. */
+export interface Kubelet {
+  goDown(): Promise<void>
+  comeUp(bootID: string): Promise<void>
+}
+
+/** Whether a machine runs, and in which boot. */
+export class Power {
+  bootID: string
+  /** How often it came up again. */
+  boots = 0
+  readonly #kubelet: Kubelet
+  readonly #downMs: number
+  #on = new AbortController()
+  #cycle: Promise<void> | undefined
+
+  constructor(bootID: string, kubelet: Kubelet, downMs = 100) {
+    this.bootID = bootID
+    this.#kubelet = kubelet
+    this.#downMs = downMs
+  }
+
+  /** Down and up again, once for all who ask for it meanwhile. What `onBoot` does is done before anything runs. */
+  cycle(onBoot: () => Promise<void> | void): Promise<void> {
+    this.#cycle ??= this.#goThrough(onBoot).finally(() => {
+      this.#cycle = undefined
+    })
+    return this.#cycle
+  }
+
+  /** As a DaemonSet does: whenever the machine runs and no agent does, the next one starts. */
+  async keepRunning(agent: (signal: AbortSignal) => Promise<void>, over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      if (!this.#on.signal.aborted) await agent(AbortSignal.any([over, this.#on.signal]))
+      await this.#cycle
+    }
+  }
+
+  async #goThrough(onBoot: () => Promise<void> | void): Promise<void> {
+    // Whoever gave the order still lives for a moment.
+    await sleep(10)
+    this.#on.abort(new Error('the machine went down'))
+    await this.#kubelet.goDown()
+    await sleep(this.#downMs)
+    this.bootID = randomUUID()
+    this.boots++
+    await onBoot()
+    await this.#kubelet.comeUp(this.bootID)
+    this.#on = new AbortController()
+  }
+}
+
+/** The kubelet of a simulated node, faster than a real machine boots. */
+export function simulatedKubelet(client: KubeClient, node: string): Kubelet {
+  const annotate = async (annotations: Record<string, string | null>) => {
+    const body = { metadata: { annotations } }
+    await client.patch(resources.nodes, { name: node }, { type: 'merge', body })
+  }
+  return {
+    goDown: () => annotate({ 'simulate.fettle.dev/not-ready': 'the machine reboots' }),
+    comeUp: (bootID) => annotate({ 'simulate.fettle.dev/not-ready': null, 'simulate.fettle.dev/boot-id': bootID }),
+  }
+}
+
+/** What a script, a package manager and a bystander do on a machine, whatever it is made of. */
+export interface Machine {
+  /** A script asks for maintenance. */
+  ask(script: string): Promise<void>
+  /** It asks for a reboot in the middle of its work. */
+  wantReboot(script: string): Promise<void>
+  /** It is done, and nobody asks any more. */
+  finish(script: string): Promise<void>
+  /** Something was installed that needs a reboot. */
+  needReboot(): Promise<void>
+  isPermitted(): Promise<boolean>
+  bootID(): Promise<string>
+}
+
+export interface MemoryHostOptions {
+  readonly power: Power
+  /** Hears of an order before it takes effect. */
+  readonly onOrder?: () => Promise<void>
+}
+
+type Part = 'request' | 'permission' | 'reboot' | 'state' | 'boot'
+
+/** A machine in memory. Agents come and go; what is here stays. */
+export class MemoryHost implements AgentHost, Machine {
+  readonly power: Power
+  /** What cannot be read; without `boot` nothing can. */
+  readonly unreadable = new Set<Part>()
+  failsWrites = false
+  highestToken = 0
+  permission: Permission | undefined
+  /** Orders to reboot. */
+  orders = 0
+  readonly #onOrder: () => Promise<void>
+  readonly #scripts = new Map<string, Script>()
+  readonly #listeners = new Set<() => void>()
+  #requestID: string | undefined
+  #rebootID: string | undefined
+
+  constructor({ power, onOrder = () => Promise.resolve() }: MemoryHostOptions) {
+    this.power = power
+    this.#onOrder = onOrder
+  }
+
+  async look(): Promise<HostView> {
+    if (this.unreadable.has('boot')) throw new Error('the boot id cannot be read')
+    const [key, why] = ['/var/run/reboot-required', 'it cannot be read']
+    const seen = <T extends object>(part: Part, found: T | undefined) => {
+      if (this.unreadable.has(part)) return { is: 'Unreadable', why } as const
+      return found ? ({ is: 'Present', ...found } as const) : ({ is: 'Absent' } as const)
+    }
+    const hasState = !this.unreadable.has('state')
+    return {
+      request: seen('request', this.#requestID === undefined ? undefined : { id: this.#requestID }),
+      permission: seen('permission', this.permission && { content: this.permission }),
+      reboot: seen('reboot', this.#rebootID === undefined ? undefined : { id: this.#rebootID, key, reason: 'libc6' }),
+      bootID: this.power.bootID,
+      scripts: hasState ? [...this.#scripts.values()] : [],
+      onlyScriptsAsk: hasState,
+      highestToken: hasState ? this.highestToken : 0,
+      rebootsLastDay: hasState ? this.orders : 0,
+      ...(hasState ? {} : { stateProblem: why }),
+    }
+  }
+
+  async writePermission(permission: Permission): Promise<void> {
+    this.#checkDisk()
+    this.permission = permission
+    this.#tell()
+  }
+
+  async deletePermission(): Promise<void> {
+    this.#checkDisk()
+    this.permission = undefined
+    this.#tell()
+  }
+
+  async storeHighestToken(token: number): Promise<void> {
+    this.#checkDisk()
+    this.highestToken = token
+  }
+
+  async reboot(): Promise<void> {
+    this.#checkDisk()
+    this.orders++
+    await this.#onOrder()
+    void this.cyclePower()
+  }
+
+  /** By order, or because somebody pulled the plug. */
+  cyclePower(): Promise<void> {
+    return this.power.cycle(() => {
+      this.#rebootID = undefined
+    })
+  }
+
+  watch(onChange: () => void, signal: AbortSignal): void {
+    this.#listeners.add(onChange)
+    signal.addEventListener('abort', () => this.#listeners.delete(onChange), { once: true })
+  }
+
+  async ask(script: string): Promise<void> {
+    this.#scripts.set(script, { name: script, reason: 'test' })
+    this.#requestID ??= randomUUID()
+    this.#tell()
+  }
+
+  async wantReboot(script: string): Promise<void> {
+    this.#scripts.set(script, { name: script, reason: 'test', rebootFrom: this.power.bootID })
+    this.#tell()
+  }
+
+  async finish(script: string): Promise<void> {
+    this.#scripts.delete(script)
+    if (this.#scripts.size === 0) this.#requestID = undefined
+    this.#tell()
+  }
+
+  async needReboot(): Promise<void> {
+    this.#rebootID = randomUUID()
+    this.#tell()
+  }
+
+  async isPermitted(): Promise<boolean> {
+    return this.permission !== undefined
+  }
+
+  async bootID(): Promise<string> {
+    return this.power.bootID
+  }
+
+  #checkDisk(): void {
+    if (this.failsWrites) throw new Error('the disk is read-only')
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** What a script on a node may count on: its node has a slot, is cordoned, and nothing that could be evicted is left. */
+export async function outOfService(admin: KubeClient, node: string): Promise<string[]> {
+  const { status } = await admin.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName })
+  const { spec } = await admin.get<NodeObject>(resources.nodes, { name: node })
+  const pods = await listOf<PodObject>(admin, resources.pods, { fieldSelector: `spec.nodeName=${node}` })
+  const left = pods.filter(({ metadata }) => !metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet'))
+  return [
+    ...(status?.slots.some((slot) => slot.node === node) ? [] : [`${node} works without a slot`]),
+    ...(spec?.unschedulable ? [] : [`${node} works without a cordon`]),
+    ...left.map(({ metadata }) => `${node} works, and pod ${metadata.name} is still there`),
+  ]
+}
+
+/** All is over, and nothing of it is left on the node, on the machine and in the ledger. */
+export async function untilIdle(admin: KubeClient, node: string, machine: Machine): Promise<void> {
+  await eventually(async () => {
+    const requests = await listOf<MaintenanceRequest>(admin, maintenanceRequests, {
+      fieldSelector: `spec.nodeName=${node}`,
+    })
+    const open = requests.filter(({ status }) => status?.phase !== 'Done')
+    expect(open.map(({ metadata, status }) => ({ name: metadata.name, ...status, history: undefined }))).toEqual([])
+    const { metadata, spec } = await admin.get<NodeObject>(resources.nodes, { name: node })
+    expect(spec?.unschedulable ?? false).toBe(false)
+    expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.startsWith('cordon.fettle.dev/'))).toEqual([])
+    expect(await machine.isPermitted()).toBe(false)
+    const { status } = await admin.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName })
+    expect(status?.slots.filter((slot) => slot.node === node)).toEqual([])
+  }, patient)
+}
+
+/**
+ * Two turns of a node, on any kind of machine: a script that needs a reboot in the middle of its work, and then a reboot
+ * that the machine itself needs. Somebody runs agent and queue meanwhile, and may kill them. Answers what went wrong.
+ */
+export async function goThroughBothTurns(admin: KubeClient, node: string, machine: Machine): Promise<string[]> {
+  const script = 'upgrade'
+  const untilPermitted = () =>
+    eventually(async () => expect(await machine.isPermitted(), `permission on ${node}`).toBe(true), patient)
+  const untilLeft = (boot: string) =>
+    eventually(async () => expect(await machine.bootID(), `boot of ${node}`).not.toBe(boot), patient)
+  await machine.ask(script)
+  await untilPermitted()
+  const problems = await outOfService(admin, node)
+  const first = await machine.bootID()
+  await machine.wantReboot(script)
+  await untilLeft(first)
+  // The script starts again from the top, and finds that it may go on.
+  await untilPermitted()
+  problems.push(...(await outOfService(admin, node)))
+  await machine.finish(script)
+  await untilIdle(admin, node, machine)
+  const second = await machine.bootID()
+  await machine.needReboot()
+  await untilLeft(second)
+  await untilIdle(admin, node, machine)
+  return problems
+}
+
+/** Where agents say that they live. */
+export async function ensureHeartbeatNamespace(admin: KubeClient): Promise<void> {
+  await admin
+    .create<KubeObject>(resources.namespaces, { metadata: { name: 'fettle-nodes' } })
+    .catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error
+    })
+}
