@@ -190,7 +190,10 @@ describe('a permission', () => {
   it('stays while somebody who shares the slot still works', () => {
     const gone = request('n1-file-0', { phase: 'Finishing', slot: slot() })
     const sharer = request('n1-maint', { phase: 'Granted', slot: slot() }, { source: { kind: 'Person', key: 'p' } })
-    expect(act(world({ permission: permission(), highestToken: 5 }, [gone, sharer]))).toMatchObject({ do: 'nothing' })
+    const seen = world({ permission: permission(), highestToken: 5 }, [gone, sharer])
+    expect(act(seen)).toMatchObject({ do: 'nothing' })
+    expect(reportOn(seen, gone), 'who goes home has given it back').toMatchObject({ permission: 'Absent' })
+    expect(reportOn(seen, sharer)).toMatchObject({ permission: 'Present' })
   })
 })
 
@@ -283,7 +286,12 @@ describe('a reboot', () => {
 
   it('is ordered once by each life of the agent', () => {
     const seen = world({ reboot: rebootNeeded }, [intended({ phase: 'Rebooting' })])
-    expect(act({ ...seen, ordered: new Set(['uid-n1-reboot-0']) })).toMatchObject({ do: 'nothing' })
+    expect(act({ ...seen, ordered: new Map([['uid-n1-reboot-0', undefined]]) })).toMatchObject({ do: 'nothing' })
+    const held = { type: 'Held', status: 'False', reason: 'GoesOn', message: 'm', lastTransitionTime: 'later' } as const
+    const retried = world({ reboot: rebootNeeded }, [intended({ phase: 'Granted', conditions: [held] })])
+    expect(act({ ...retried, ordered: new Map([['uid-n1-reboot-0', 'before']]) }), 'held in vain since').toMatchObject({
+      do: 'reboot',
+    })
   })
 
   it('is not ordered in another boot than the one that it was announced in', () => {
@@ -347,6 +355,26 @@ describe('a reboot', () => {
     })
   })
 
+  it('that scripts take back before it is ordered is taken back, but not after the order', () => {
+    const told = granted({ phase: 'Rebooting', host: { rebootIntent: intent } })
+    const view = { request: present(), permission: permission(), highestToken: 5, scripts: [{ name: 'a', reason: '' }] }
+    expect(decideAgent(world(view, [told]))).toMatchObject({ do: 'report', host: { permission: 'Present' } })
+    expect(reportOn(world(view, [told]), told)).toMatchObject({ rebootIntent: { takenBack: true } })
+    expect(act(world(view, [told]))).toMatchObject({ do: 'nothing' })
+    expect(reportOn(world({ ...view, isToldToReboot: true }, [told]), told).rebootIntent).toEqual(intent)
+    expect(reportOn(world({ ...view, stateProblem: 'EIO' }, [told]), told).rebootIntent).toEqual(intent)
+  })
+
+  it('that is wanted back before it is ordered is taken back', () => {
+    const back = request(
+      'n1-reboot-0',
+      { phase: 'Rebooting', slot: slot(), host: { rebootIntent: intent } },
+      { ...rebootSpec, want: 'Return' },
+    )
+    expect(reportOn(world({ reboot: rebootNeeded }, [back]), back)).toMatchObject({ rebootIntent: { takenBack: true } })
+    expect(act(world({ reboot: rebootNeeded }, [back]))).toMatchObject({ do: 'nothing' })
+  })
+
   it('is refused when there were too many in a day', () => {
     const seen = world({ reboot: rebootNeeded, rebootsLastDay: 5 }, [asked()])
     expect(act(seen)).toMatchObject({ do: 'fail', failure: { failed: 'RebootLoop' } })
@@ -356,7 +384,11 @@ describe('a reboot', () => {
     const failures = new Map([
       ['uid-n1-reboot-0', { since: '2026-03-01T12:00:00Z', failed: 'RebootOrder', text: 'exit code 1' } as const],
     ])
-    const seen = { ...world({ reboot: rebootNeeded }, [intended()]), failures, ordered: new Set(['uid-n1-reboot-0']) }
+    const seen = {
+      ...world({ reboot: rebootNeeded }, [intended()]),
+      failures,
+      ordered: new Map([['uid-n1-reboot-0', undefined]]),
+    }
     expect(decideAgent(seen)).toMatchObject({ do: 'report', host: { failure: 'exit code 1', failed: 'RebootOrder' } })
     expect(act(seen)).toMatchObject({ do: 'nothing' })
   })

@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { MaintenanceRequest, MaintenanceRequestSpec } from '../api/index.ts'
-import { type HostReport, highestToken, isFileWork, isPermittedBy, isStateLost, reportOn } from './decide-report.ts'
+import {
+  type HostReport,
+  highestToken,
+  isFileWork,
+  isPermittedBy,
+  isStateLost,
+  keepsPermission,
+  reportOn,
+  scriptsWantReboot,
+} from './decide-report.ts'
 import type { HostView } from './host-view.ts'
 
 export interface AgentRules {
@@ -29,8 +38,11 @@ export interface AgentWorld {
   readonly hasContact: boolean
   /** By UID of the request. */
   readonly failures: ReadonlyMap<string, Failure>
-  /** Requests whose reboot this process has ordered; an order is not repeated while it takes effect. */
-  readonly ordered: ReadonlySet<string>
+  /**
+   * Requests whose reboot this process has ordered, with when they were held last: an order is repeated only after it
+   * was held in vain and a person said so.
+   */
+  readonly ordered: ReadonlyMap<string, string | undefined>
 }
 
 /** The one next thing to do. After it the machine is looked at again. */
@@ -88,7 +100,8 @@ function intendsReboot(world: AgentWorld, request: MaintenanceRequest): HostRepo
 
 function hasIntent({ view }: AgentWorld, { status }: MaintenanceRequest): boolean {
   const intent = status?.host?.rebootIntent
-  return intent !== undefined && intent.token === status?.slot?.token && intent.fromBootID === view.bootID
+  if (intent === undefined || intent.takenBack) return false
+  return intent.token === status?.slot?.token && intent.fromBootID === view.bootID
 }
 
 /** Its turn has come, it still wants the reboot, and nobody works on the machine who does not want it as well. */
@@ -102,11 +115,6 @@ function mayRebootFor(world: AgentWorld, request: MaintenanceRequest): boolean {
   if (failure && failure.since === request.status.since) return false
   if (work === 'Host') return view.permission.is === 'Present' && isFileWork(request) && scriptsWantReboot(view)
   return reportOn(world, request).request === 'Present' && !isScriptAtWork(world)
-}
-
-/** Every script that works here has asked for it. One that only made the file by hand cannot ask. */
-function scriptsWantReboot({ scripts, onlyScriptsAsk, bootID }: HostView): boolean {
-  return onlyScriptsAsk && scripts.length > 0 && scripts.every(({ rebootFrom }) => rebootFrom === bootID)
 }
 
 /** A script may work, or is about to be let: the machine must not go down under it. */
@@ -144,10 +152,6 @@ function permissionToDelete(world: AgentWorld): AgentAct | undefined {
   )
   if (holders.length > 0) return undefined
   return { do: 'deletePermission', why: `the maintenance of ${content.request} is over` }
-}
-
-export function keepsPermission({ status }: MaintenanceRequest): boolean {
-  return status?.slot !== undefined && ['Granted', 'Rebooting', 'Held'].includes(status.phase)
 }
 
 function permissionToWrite(world: AgentWorld): AgentAct | undefined {
@@ -191,10 +195,15 @@ function rebootToOrder(world: AgentWorld): AgentAct | undefined {
     const { phase, slot, since } = request.status ?? {}
     const uid = request.metadata.uid ?? ''
     if (!slot || !hasIntent(world, request) || (phase !== 'Granted' && phase !== 'Rebooting')) continue
-    if (slot.token < highestToken(world) || ordered.has(uid) || failures.get(uid)?.since === since) continue
+    if (slot.token < highestToken(world) || failures.get(uid)?.since === since) continue
+    if (ordered.has(uid) && ordered.get(uid) === heldAt(request)) continue
     return { do: 'reboot', request, token: slot.token }
   }
   return undefined
+}
+
+export function heldAt({ status }: MaintenanceRequest): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Held')?.lastTransitionTime
 }
 
 function requestToCreate(world: AgentWorld): AgentAct | undefined {

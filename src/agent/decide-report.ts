@@ -22,9 +22,26 @@ export function reportOn(world: AgentWorld, request: MaintenanceRequest): HostRe
     permission: permissionFor(world, request),
     ...(Object.keys(tokens).length > 0 ? { tokens } : {}),
     bootID: view.bootID,
-    ...(before?.rebootIntent ? { rebootIntent: before.rebootIntent } : {}),
+    ...standingIntent(world, request),
     ...(failure ?? {}),
   }
+}
+
+/** What was announced stands until the machine is in another boot, or until nobody wants it and nobody gave the order. */
+function standingIntent({ view }: AgentWorld, { metadata, spec, status }: MaintenanceRequest): Partial<HostReport> {
+  const rebootIntent = status?.host?.rebootIntent
+  if (!rebootIntent) return {}
+  const isPast = rebootIntent.fromBootID !== view.bootID
+  const isWanted = spec.want === 'Out' && metadata.deletionTimestamp === undefined
+  const isStanding = isWanted && (spec.work === 'Reboot' || scriptsWantReboot(view))
+  const isUnknown = view.stateProblem !== undefined
+  if (isPast || isUnknown || view.isToldToReboot || isStanding) return { rebootIntent }
+  return { rebootIntent: { ...rebootIntent, takenBack: true } }
+}
+
+/** Every script that works here has asked for it. One that only made the file by hand cannot ask. */
+export function scriptsWantReboot({ scripts, onlyScriptsAsk, bootID }: HostView): boolean {
+  return onlyScriptsAsk && scripts.length > 0 && scripts.every(({ rebootFrom }) => rebootFrom === bootID)
 }
 
 /** Tokens that finished requests tell of count as well: a machine that was set up anew still obeys none of the past. */
@@ -89,7 +106,21 @@ function permissionFor(world: AgentWorld, request: MaintenanceRequest): NonNulla
   // Made by another program, which has let its script work; or a leftover that is about to go.
   if (!content) return request.spec.source.kind === 'Imported' ? 'Present' : 'Absent'
   if (content.nodeUID !== node.uid) return content.bootID === view.bootID ? 'Orphan' : 'Absent'
-  return isPermittedBy(request, content.requestUID, content.token) ? 'Present' : 'Absent'
+  if (!isPermittedBy(request, content.requestUID, content.token)) return 'Absent'
+  // On its way home it has given it back, even if the file stays for somebody who shares the slot.
+  const isKeptByOthers = world.requests.some(
+    (other) =>
+      other !== request &&
+      other.spec.nodeUID === node.uid &&
+      other.spec.work === 'Host' &&
+      keepsPermission(other) &&
+      isPermittedBy(other, content.requestUID, content.token),
+  )
+  return request.status?.phase === 'Finishing' && isKeptByOthers ? 'Absent' : 'Present'
+}
+
+export function keepsPermission({ status }: MaintenanceRequest): boolean {
+  return status?.slot !== undefined && ['Granted', 'Rebooting', 'Held'].includes(status.phase)
 }
 
 /** Requests that share a slot share its permission. */

@@ -17,7 +17,7 @@ type Status = MaintenanceRequestStatus
 type Phase = Status['phase']
 
 /** How one turn of the agent goes. */
-export interface Turn {
+interface Turn {
   /** The number of the act that it dies at, and whether the act is still done. */
   readonly diesAt?: number
   readonly isDone?: boolean
@@ -173,11 +173,14 @@ export class FixtureCycle {
     const known = reboots?.bootIDAfter
     if (status.phase === 'Granted' && spec.work !== 'External') {
       const intent = host?.rebootIntent
-      const isOrdered = intent?.token === slot?.token && intent?.fromBootID === known
+      const isOrdered = intent?.token === slot?.token && !intent?.takenBack && intent?.fromBootID === known
       if (!isOrdered && (host?.bootID === undefined || host.bootID === known)) return undefined
       return { phase: 'Rebooting', reboots: { count: (reboots?.count ?? 0) + 1, bootIDBefore: known ?? '' } }
     }
     if (status.phase === 'Rebooting') {
+      const before = reboots?.bootIDBefore
+      if (before !== undefined && host?.bootID === before && host.rebootIntent?.takenBack && this.bootID === before)
+        return { phase: 'Granted', reboots: { count: (reboots?.count ?? 1) - 1, bootIDAfter: before } }
       if (host?.bootID !== this.bootID || this.bootID === reboots?.bootIDBefore) return undefined
       if (spec.work === 'Reboot' && host.request === 'Present') return held('Rebooting', 'StillRequired')
       const phase = spec.work === 'Host' ? 'Granted' : 'Finishing'
@@ -409,6 +412,7 @@ export class FixtureCycle {
       scripts: hasState ? [...this.scripts.values()] : [],
       onlyScriptsAsk: hasState && this.file?.isByScripts === true,
       highestToken: hasState ? this.#highest : 0,
+      isToldToReboot: hasState && this.hasOrder,
       rebootsLastDay: hasState ? this.#orders : 0,
       ...(hasState ? {} : { stateProblem: 'test' }),
     }
@@ -421,7 +425,10 @@ export class FixtureCycle {
     if (!isGranted || spec?.want !== 'Out' || metadata?.deletionTimestamp) say(`it is ${status?.phase} at the source`)
     if (this.#highest < token) say('its token was not kept first')
     if (token < this.#highestWritten) say(`one with ${this.#highestWritten} was written before`)
-    if (this.open.some((one) => one.status?.slot && one.status.host?.rebootIntent?.fromBootID === this.bootID))
+    const intents = this.open.flatMap(({ status: one }) =>
+      one?.slot && one.host?.rebootIntent ? [one.host.rebootIntent] : [],
+    )
+    if (intents.some(({ fromBootID, takenBack }) => fromBootID === this.bootID && !takenBack))
       say('the machine is about to go down')
     if (spec?.source.kind === 'File' && (!this.file || this.unreadable.has('request'))) say('nobody asks for it')
     this.#highestWritten = Math.max(this.#highestWritten, token)
@@ -440,7 +447,8 @@ export class FixtureCycle {
     const isFounded = this.open.some(({ status, metadata }) => {
       const { phase, slot, host } = status ?? {}
       const isTurn = (phase === 'Granted' || phase === 'Rebooting') && metadata.deletionTimestamp === undefined
-      return isTurn && host?.rebootIntent?.token === slot?.token && host?.rebootIntent?.fromBootID === this.bootID
+      const { token, fromBootID, takenBack } = host?.rebootIntent ?? {}
+      return isTurn && token === slot?.token && fromBootID === this.bootID && !takenBack
     })
     if (!isFounded) this.faults.push(`the machine is told to leave ${this.bootID}, and nobody stored why`)
   }

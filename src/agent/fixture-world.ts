@@ -16,6 +16,7 @@ export const quietView: HostView = {
   reboot: { is: 'Absent' },
   bootID: 'boot-1',
   highestToken: 0,
+  isToldToReboot: false,
   rebootsLastDay: 0,
 }
 
@@ -46,7 +47,7 @@ export function world(view: Partial<HostView> = {}, requests: readonly Maintenan
     requests,
     hasContact: true,
     failures: new Map(),
-    ordered: new Set(),
+    ordered: new Map(),
   }
 }
 

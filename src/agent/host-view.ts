@@ -19,6 +19,8 @@ export interface HostView {
   readonly bootID: string
   /** The highest token that this machine ever obeyed; 0 when it knows of none. */
   readonly highestToken: number
+  /** Whether it was told to leave this boot: then it may go down at any moment. */
+  readonly isToldToReboot: boolean
   /** How often it was told to reboot within the last day. */
   readonly rebootsLastDay: number
   /** Why what the machine stored cannot be read. */

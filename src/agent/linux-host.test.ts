@@ -64,6 +64,7 @@ describe('a look at the machine', () => {
       reboot: { is: 'Absent' },
       bootID: 'boot-1',
       highestToken: 0,
+      isToldToReboot: false,
       rebootsLastDay: 0,
     })
   })
@@ -177,7 +178,9 @@ describe('the order to reboot', () => {
     const host = hostOf({ method: 'command', command: `echo down > ${join(machine, 'ordered')}` })
     await host.reboot()
     expect(readFileSync(join(machine, 'ordered'), 'utf8')).toBe('down\n')
-    expect((await host.look()).rebootsLastDay).toBe(1)
+    expect(await host.look()).toMatchObject({ rebootsLastDay: 1, isToldToReboot: true })
+    put('random/boot_id', 'boot-2\n')
+    expect(await host.look()).toMatchObject({ rebootsLastDay: 1, isToldToReboot: false })
     nowMs += 86_400_001
     expect((await host.look()).rebootsLastDay).toBe(0)
   })

@@ -29,14 +29,14 @@ export class LinuxHost implements AgentHost {
   }
 
   async look(): Promise<HostView> {
-    const { requestFile, bootIdFile, mounts } = this.#settings
-    const bootID = (await readFile(await this.#path(bootIdFile), 'utf8')).trim()
+    const { requestFile, mounts } = this.#settings
+    const bootID = await this.#bootID()
     return {
       request: await seeFile(await hostPath(requestFile, mounts, { followsLast: true })),
       permission: await this.#permission(),
       reboot: await this.#reasons.look(bootID),
       bootID,
-      ...(await this.#stored()),
+      ...(await this.#stored(bootID)),
     }
   }
 
@@ -55,12 +55,12 @@ export class LinuxHost implements AgentHost {
 
   async reboot(): Promise<void> {
     const { method, command, signal, delayMs } = this.#settings.reboot
-    const nowMs = this.#clock.now()
     await makePrivateFolder(await this.#path(this.#settings.stateFolder))
     // Before the act: a machine that goes down at once still knows that it was told to.
+    const told = [...(await this.#reboots()), { atMs: this.#clock.now(), bootID: await this.#bootID() }]
     await writeDurably(
       await this.#state('reboots'),
-      [...(await this.#reboots()), nowMs].map((at) => `${at}\n`).join(''),
+      told.map(({ atMs, bootID }) => `${atMs} ${bootID}\n`).join(''),
       0o600,
     )
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
@@ -96,19 +96,30 @@ export class LinuxHost implements AgentHost {
         .catch(() => undefined)
   }
 
-  async #stored(): Promise<
-    Pick<HostView, 'scripts' | 'onlyScriptsAsk' | 'highestToken' | 'rebootsLastDay' | 'stateProblem'>
+  async #stored(
+    bootID: string,
+  ): Promise<
+    Pick<HostView, 'scripts' | 'onlyScriptsAsk' | 'highestToken' | 'isToldToReboot' | 'rebootsLastDay' | 'stateProblem'>
   > {
     try {
+      const reboots = await this.#reboots()
       return {
         scripts: await this.#scripts(),
         onlyScriptsAsk: await this.#onlyScriptsAsk(),
         highestToken: Number((await readIfThere(await this.#state('highest-token'))) ?? 0),
-        rebootsLastDay: (await this.#reboots()).length,
+        isToldToReboot: reboots.some((reboot) => reboot.bootID === bootID),
+        rebootsLastDay: reboots.length,
       }
     } catch (error) {
       const stateProblem = `${this.#settings.stateFolder} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`
-      return { scripts: [], onlyScriptsAsk: false, highestToken: 0, rebootsLastDay: 0, stateProblem }
+      return {
+        scripts: [],
+        onlyScriptsAsk: false,
+        highestToken: 0,
+        isToldToReboot: false,
+        rebootsLastDay: 0,
+        stateProblem,
+      }
     }
   }
 
@@ -145,11 +156,19 @@ export class LinuxHost implements AgentHost {
     return marked !== undefined && (asked === undefined || asked <= marked)
   }
 
-  async #reboots(): Promise<number[]> {
+  /** When it was told to reboot, and out of which boot. */
+  async #reboots(): Promise<readonly { readonly atMs: number; readonly bootID: string }[]> {
     const text = (await readIfThere(await this.#state('reboots'))) ?? ''
-    const times = text.split('\n').flatMap((line) => (/^\d+$/.test(line) ? [Number(line)] : []))
+    const told = text.split('\n').flatMap((line) => {
+      const [, at, bootID] = /^(\d+) (\S+)$/.exec(line) ?? []
+      return at !== undefined && bootID !== undefined ? [{ atMs: Number(at), bootID }] : []
+    })
     // A clock that was set back must not make old reboots count for ever.
-    return times.filter((at) => Math.abs(this.#clock.now() - at) < dayMs)
+    return told.filter(({ atMs }) => Math.abs(this.#clock.now() - atMs) < dayMs)
+  }
+
+  async #bootID(): Promise<string> {
+    return (await readFile(await this.#path(this.#settings.bootIdFile), 'utf8')).trim()
   }
 
   async #state(name: string): Promise<string> {

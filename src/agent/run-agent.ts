@@ -9,10 +9,10 @@ import {
   type AgentWorld,
   decideAgent,
   type Failure,
+  heldAt,
   isAtWork,
-  keepsPermission,
 } from './decide-agent.ts'
-import type { HostReport } from './decide-report.ts'
+import { type HostReport, keepsPermission } from './decide-report.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { HostView } from './host-view.ts'
 import type { AgentIdentity } from './identity.ts'
@@ -72,7 +72,7 @@ class Agent {
   readonly #ports: AgentPorts
   readonly #signal: AbortSignal
   readonly #failures = new Map<string, Failure>()
-  readonly #ordered = new Set<string>()
+  readonly #ordered = new Map<string, string | undefined>()
   /** What was reported and the cache does not show yet. */
   readonly #told = new Map<string, HostReport>()
   /** A request that was made and that the cache does not show yet. */
@@ -103,9 +103,6 @@ class Agent {
   async #world(): Promise<AgentWorld | undefined> {
     const { node, rules, host, requests, onLook } = this.#ports
     const known = this.#requests()
-    // Who waits for a person is told to reboot again only after that person's word.
-    for (const { metadata, status } of known)
-      if (status?.phase === 'Held' || status?.phase === 'Done') this.#ordered.delete(metadata.uid ?? '')
     try {
       const view = await host.look()
       onLook?.(view)
@@ -141,8 +138,7 @@ class Agent {
   async #carryOut(act: Exclude<AgentAct, { do: 'nothing' }>, world: AgentWorld): Promise<boolean> {
     switch (act.do) {
       case 'report':
-        await this.#report(act.request, act.host)
-        return true
+        return this.#report(act.request, act.host)
       case 'create':
         return this.#create(act)
       case 'deletePermission':
@@ -157,7 +153,7 @@ class Agent {
     }
   }
 
-  async #report({ metadata: { name = '', uid = '' } }: MaintenanceRequest, host: HostReport): Promise<void> {
+  async #report({ metadata: { name = '', uid = '' } }: MaintenanceRequest, host: HostReport): Promise<boolean> {
     const said = { metadata: { name, uid }, status: { host } } as unknown as MaintenanceRequest
     try {
       await this.#ports.client.apply(maintenanceRequests, said, {
@@ -167,10 +163,12 @@ class Agent {
         signal: this.#signal,
       })
       this.#told.set(uid, host)
+      return true
     } catch (error) {
       // It has just been deleted, and the cache will say so.
       if (!isNotFound(error)) throw error
       this.#made = this.#made.filter(({ metadata }) => metadata.uid !== uid)
+      return false
     }
   }
 
@@ -233,7 +231,7 @@ class Agent {
     const intent = live?.status?.host?.rebootIntent
     const isStored = intent?.token === token && intent.fromBootID === view.bootID
     if (!isStored || !isStillGranted(live, request, token, ['Granted', 'Rebooting'])) return false
-    this.#ordered.add(request.metadata.uid ?? '')
+    this.#ordered.set(request.metadata.uid ?? '', heldAt(request))
     try {
       await host.storeHighestToken(token)
       await host.reboot()

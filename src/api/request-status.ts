@@ -139,6 +139,7 @@ export type RequestCondition = z.output<typeof condition>
 const rebootIntent = z.object({
   token: z.int().min(1).describe('the slot that allowed it'),
   fromBootID: z.string().max(64).describe('the boot that it ends'),
+  takenBack: z.literal(true).optional().describe('nobody wants it any more, and the order was not given'),
 })
 
 // A node writes this, and a node may lie: everything in it is bounded.

@@ -393,6 +393,14 @@ describe('a reboot', () => {
     expect(outcomeOf(decideRequest(world(held)))).toBe('Finishing')
   })
 
+  test('that is taken back before the order leads back to the work, and does not count', () => {
+    const takenBack = { rebootIntent: { token: 3, fromBootID: 'boot-1', takenBack: true } } as const
+    const step = decideRequest(world(rebooting({ host: host(takenBack) })))
+    expect(step).toMatchObject({ status: { phase: 'Granted', reboots: { count: 0, bootIDAfter: 'boot-1' } } })
+    const inWork = one({ phase: 'Granted', host: host(takenBack) })
+    expect(outcomeOf(decideRequest(world(inWork))), 'and is no new one').toBe('nothing')
+  })
+
   test('that did not happen, and one that nobody came back from, are told apart', () => {
     const late = { since: inMs(-900_000) }
     const aliveHere = [...given, condition('HostAlive')]

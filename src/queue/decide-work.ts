@@ -101,7 +101,8 @@ function rebootStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestS
   const { host, reboots } = request.status ?? {}
   const known = reboots?.bootIDAfter
   const intent = host?.rebootIntent
-  const isOrdered = intent?.token === slot.token && (known === undefined || intent.fromBootID === known)
+  const isOrdered =
+    intent?.token === slot.token && !intent.takenBack && (known === undefined || intent.fromBootID === known)
   const isDone = host?.bootID !== undefined && known !== undefined && host.bootID !== known
   if (!isOrdered && !isDone) return undefined
   const count = (reboots?.count ?? 0) + 1
@@ -125,6 +126,9 @@ export function rebooting(world: RequestWorld, node: NodeObject, slot: Slot): Re
   const step = hostStep(world, slot) ?? heartbeat(world)
   if (step) return step
   if (isNew && !ailment) return settle(world) ?? returned(world, seen)
+  const isTakenBack =
+    before !== undefined && said === before && seen === before && status?.host?.rebootIntent?.takenBack
+  if (isTakenBack) return rebootTakenBack(world, before)
   const unsettled = unsettle(world, ailment ?? 'no new boot is seen')
   if (unsettled) return unsettled
   if (left <= 0) {
@@ -134,6 +138,13 @@ export function rebooting(world: RequestWorld, node: NodeObject, slot: Slot): Re
     return overdue(world, 'ReturnDeadline', `the node was not back for ${took}: ${ailment ?? 'no new boot was seen'}`)
   }
   return nothing(ailment ?? 'the node is rebooting', Math.min(left, untilSilentMs(world)))
+}
+
+/** Nobody gave the order, and nobody wants it any more: the work goes on where it was. */
+function rebootTakenBack({ request, now }: RequestWorld, bootID: string): RequestStep {
+  const note = { reason: 'RebootTakenBack', message: 'the host does not want to reboot any more' }
+  const count = Math.max(0, (request.status?.reboots?.count ?? 1) - 1)
+  return write({ ...enterPhase(request, 'Granted', note, now), reboots: { count, bootIDAfter: bootID } })
 }
 
 /** Well for long enough, by our own clock: the first look that finds it so is stored, and it counts from there. */

@@ -101,7 +101,7 @@ export interface Machine {
   bootID(): Promise<string>
 }
 
-export interface MemoryHostOptions {
+interface MemoryHostOptions {
   readonly power: Power
   /** Hears of an order before it takes effect. */
   readonly onOrder?: () => Promise<void>
@@ -124,6 +124,8 @@ export class MemoryHost implements AgentHost, Machine {
   readonly #listeners = new Set<() => void>()
   #requestID: string | undefined
   #rebootID: string | undefined
+  /** The boot in which it was told to reboot last. */
+  #toldIn: string | undefined
 
   constructor({ power, onOrder = () => Promise.resolve() }: MemoryHostOptions) {
     this.power = power
@@ -146,6 +148,7 @@ export class MemoryHost implements AgentHost, Machine {
       scripts: hasState ? [...this.#scripts.values()] : [],
       onlyScriptsAsk: hasState,
       highestToken: hasState ? this.highestToken : 0,
+      isToldToReboot: hasState && this.#toldIn === this.power.bootID,
       rebootsLastDay: hasState ? this.orders : 0,
       ...(hasState ? {} : { stateProblem: why }),
     }
@@ -170,6 +173,7 @@ export class MemoryHost implements AgentHost, Machine {
 
   async reboot(): Promise<void> {
     this.#checkDisk()
+    this.#toldIn = this.power.bootID
     this.orders++
     await this.#onOrder()
     void this.cyclePower()
@@ -240,7 +244,7 @@ export async function outOfService(admin: KubeClient, node: string): Promise<str
 }
 
 /** All is over, and nothing of it is left on the node, on the machine and in the ledger. */
-export async function untilIdle(admin: KubeClient, node: string, machine: Machine): Promise<void> {
+async function untilIdle(admin: KubeClient, node: string, machine: Machine): Promise<void> {
   await eventually(async () => {
     const requests = await listOf<MaintenanceRequest>(admin, maintenanceRequests, {
       fieldSelector: `spec.nodeName=${node}`,
