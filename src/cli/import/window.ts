@@ -101,7 +101,8 @@ function stretchesOf(startsAt: number, endsAt: number): Stretch[] {
           { from: 0, to },
           { from, to: minutesOfDay },
         ]
-  const whole = found.length === 2 && from <= to ? [{ from: 0, to: minutesOfDay }] : found
+  // Not a second lies between the end and the start.
+  const whole = found.length === 2 && startsAt <= endsAt + 1 ? [{ from: 0, to: minutesOfDay }] : found
   return whole.filter((stretch) => stretch.from < stretch.to)
 }
 
