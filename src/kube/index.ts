@@ -65,6 +65,7 @@ export { fencedClient } from './request/fenced-client.ts'
 export type { Guard } from './request/requester.ts'
 export type { KubeObject, ObjectMeta, ObjectRef, OwnerReference, Resource } from './resource.ts'
 export * as resources from './resources.ts'
+export { type ReadSecretKey, secretKeys } from './secret-keys.ts'
 export { type GoneResult, type WaitOptions, type WaitResult, waitFor, waitUntilGone } from './wait.ts'
 export {
   type AddOptions,

@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
+import { blockerSecretName } from '../api/index.ts'
 import type { ControllerSettings } from '../cli/index.ts'
 import { offersEvictionRequest } from '../drain/index.ts'
-import { connect, EventRecorder, fencedClient, loadConfig, runAsLeader, SharedCaches } from '../kube/index.ts'
-import { NotifyCounts, runNotify } from '../notify/index.ts'
 import {
-  BlockerBoard,
-  blockerTokens,
-  Heartbeats,
-  openViews,
-  openWindowViews,
-  runQueue,
-  runWindowStatus,
-} from '../queue/index.ts'
+  connect,
+  EventRecorder,
+  fencedClient,
+  loadConfig,
+  runAsLeader,
+  SharedCaches,
+  secretKeys,
+} from '../kube/index.ts'
+import { NotifyCounts, runNotify } from '../notify/index.ts'
+import { BlockerBoard, Heartbeats, openViews, openWindowViews, runQueue, runWindowStatus } from '../queue/index.ts'
 import { metricsText, startHttp } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
 
@@ -85,7 +86,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
         const stop = AbortSignal.any([term.signal, signal])
         try {
           const doors = { client: fenced, clock: systemClock, random: Math.random, log }
-          const readToken = blockerTokens(fenced, settings.namespace)
+          const readToken = secretKeys(fenced, { namespace: settings.namespace, name: blockerSecretName })
           const queue = runQueue(
             {
               ...doors,

@@ -1,5 +1,5 @@
+import type { ReadSecretKey } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
-import type { ReadSecret } from './notify-secret.ts'
 
 /** How it ended. A sentence never holds an address, a password, a token, or words of the other side. */
 export type Delivery =
@@ -15,7 +15,7 @@ export function undelivered(why: string, isWorthRetry: boolean): Delivery {
 /** What those who send need of the outside. */
 export interface SendDoors {
   readonly clock: Clock
-  readonly readSecret: ReadSecret
+  readonly readSecret: ReadSecretKey
 }
 
 const deadlineMs = 10_000

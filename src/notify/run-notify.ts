@@ -4,14 +4,14 @@ import {
   type MaintenanceBudget,
   type MaintenanceRequest,
   type Notification,
+  notifySecretName,
   version,
 } from '../api/index.ts'
-import { type EventRecorder, type KubeClient, type ResourceCache, WorkQueue } from '../kube/index.ts'
+import { type EventRecorder, type KubeClient, type ResourceCache, secretKeys, WorkQueue } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 import type { Delivery } from './delivery.ts'
 import { composeMessage, type Message } from './message.ts'
 import type { NotifyCounts } from './notify-counts.ts'
-import { notifySecret } from './notify-secret.ts'
 import { occasionOf } from './occasion.ts'
 import { send } from './send.ts'
 
@@ -63,7 +63,7 @@ class Undelivered extends Error {
  */
 export async function runNotify(ports: NotifyPorts, signal: AbortSignal): Promise<void> {
   const { client, views, clock, random, log, ownNamespace } = ports
-  const doors = { clock, readSecret: notifySecret(client, ownNamespace) }
+  const doors = { clock, readSecret: secretKeys(client, { namespace: ownNamespace, name: notifySecretName }) }
   const lines = new Map<string, Waiting[]>()
   const troubles = new TemplateTroubles(ports)
   const queue = new WorkQueue({ clock, random, concurrency: mostUnderWay, backoff: { firstMs: 1, longestMs: 1 } })

@@ -1,4 +1,4 @@
-export { BlockerBoard, blockerTokens } from './blockers/index.ts'
+export { BlockerBoard } from './blockers/index.ts'
 export { decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
 export { decideRequest } from './decide-request.ts'
 export { letOurLocksGo } from './foreign-lock-turn.ts'

@@ -7,15 +7,15 @@ import { beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import { type AlertsBlocker, type Blocker, blockerSecretName } from '../../src/api/index.ts'
 import { certificateFolder, issueCertificates } from '../../src/dev/certificates.ts'
 import { controlPlaneProgram, places } from '../../src/dev/index.ts'
-import { type KubeObject, resources } from '../../src/kube/index.ts'
-import { BlockerBoard, blockerTokens, type ReadToken } from '../../src/queue/blockers/index.ts'
+import { type KubeObject, type ReadSecretKey, resources, secretKeys } from '../../src/kube/index.ts'
+import { BlockerBoard } from '../../src/queue/blockers/index.ts'
 import { node, request } from '../../src/queue/fixture-world.ts'
 import { systemClock } from '../../src/time/index.ts'
 import { prepareGround, type Test, temporaryFolder } from '../support/e2e-cluster.ts'
 import { hasPrometheus, type Prometheus, startPrometheus } from '../support/prometheus.ts'
 
 const candidate = { node: node('a'), request: request('r', 'a') }
-const noTokens: ReadToken = () => Promise.resolve('there are no tokens')
+const noTokens: ReadSecretKey = () => Promise.resolve('there are no tokens')
 
 /** What a board without memory learns of one blocker: a sentence, or nothing when the node may leave. */
 async function heard(test: Test, blocker: Blocker, readToken = noTokens): Promise<string | undefined> {
@@ -147,7 +147,7 @@ describe('a hook', () => {
         answer.end(JSON.stringify({ allow: false, message: `hello ${headers.authorization}` })),
       ),
     )
-    const readToken = blockerTokens(admin, namespace)
+    const readToken = secretKeys(admin, { namespace, name: blockerSecretName })
     const hook = { url: `http://${address}`, deadline: '30s', tokenSecretKey: 'board' }
     const cannot = `blocker board cannot be judged: http://${address} was not asked: Secret ${namespace}/${blockerSecretName}`
     expect(await heard(context, { name: 'board', hook }, readToken)).toBe(`${cannot} does not exist`)

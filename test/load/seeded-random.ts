@@ -23,6 +23,15 @@ export class SeededRandom {
     return least + this.below(most - least + 1)
   }
 
+  /** Some of these, in an order of chance. */
+  sample<T>(from: readonly T[], count: number): T[] {
+    return from
+      .map((item) => ({ item, lot: this.next() }))
+      .sort((one, other) => one.lot - other.lot)
+      .slice(0, count)
+      .map(({ item }) => item)
+  }
+
   pick<T>(from: readonly [T, ...T[]]): T {
     return from[this.below(from.length)] ?? from[0]
   }

@@ -1,7 +1,7 @@
-import { type KubeClient, SharedCaches } from '../../src/kube/index.ts'
+import { blockerSecretName } from '../../src/api/index.ts'
+import { type KubeClient, SharedCaches, secretKeys } from '../../src/kube/index.ts'
 import {
   BlockerBoard,
-  blockerTokens,
   Heartbeats,
   openViews,
   openWindowViews,
@@ -36,7 +36,11 @@ export async function runInstance({ client, signal, clock = systemClock, see, lo
         ...doors,
         views: see?.(views) ?? views,
         windows,
-        blockers: new BlockerBoard({ ...doors, readToken: blockerTokens(client, ownNamespace), signal }),
+        blockers: new BlockerBoard({
+          ...doors,
+          readToken: secretKeys(client, { namespace: ownNamespace, name: blockerSecretName }),
+          signal,
+        }),
         heartbeats: new Heartbeats(clock),
         offersEvictionRequest: false,
         ownNamespace,

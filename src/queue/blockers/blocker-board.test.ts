@@ -2,11 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Blocker } from '../../api/index.ts'
-import { Secret } from '../../kube/index.ts'
+import { type ReadSecretKey, Secret } from '../../kube/index.ts'
 import { FakeClock } from '../../time/fake-clock.ts'
 import { node, request } from '../fixture-world.ts'
 import { BlockerBoard, type Candidate } from './blocker-board.ts'
-import type { ReadToken } from './blocker-tokens.ts'
 
 type Reply = (answer: ServerResponse, incoming: IncomingMessage) => void
 
@@ -40,7 +39,10 @@ const candidate = (name: string): Candidate => ({ node: node(name), request: req
 const [a, b] = [candidate('a'), candidate('b')]
 const never = new AbortController().signal
 
-function boardAt(clock: FakeClock, readToken: ReadToken = () => Promise.resolve('nothing is stored')): BlockerBoard {
+function boardAt(
+  clock: FakeClock,
+  readToken: ReadSecretKey = () => Promise.resolve('nothing is stored'),
+): BlockerBoard {
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
   return new BlockerBoard({ clock, random: () => 0, readToken, signal: stop.signal })
@@ -296,7 +298,7 @@ describe('no answer', () => {
 })
 
 describe('a token', () => {
-  const readToken: ReadToken = (key) =>
+  const readToken: ReadSecretKey = (key) =>
     Promise.resolve(key === 'hook' ? new Secret('c4n4ry') : `Secret fettle/fettle-blockers has no key ${key}`)
 
   test('is sent, and masked where it comes back', async () => {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Blocker, MaintenanceRequest } from '../../api/index.ts'
-import type { NodeObject } from '../../kube/index.ts'
+import type { NodeObject, ReadSecretKey } from '../../kube/index.ts'
 import { type Clock, durationMs } from '../../time/index.ts'
 import { askHttp, type HttpQuestion } from './ask-http.ts'
-import type { ReadToken } from './blocker-tokens.ts'
 import { alertQuery, decideAlerts } from './decide-alerts.ts'
 import { type Answer, blockOf, shownWithout } from './decide-answer.ts'
 import { type Answers, type Block, type BlockerVerdict, mustBeAsked } from './decide-blockers.ts'
@@ -12,7 +11,7 @@ import { decideHook, hookQuestion } from './decide-hook.ts'
 export interface BlockerPorts {
   readonly clock: Clock
   readonly random: () => number
-  readonly readToken: ReadToken
+  readonly readToken: ReadSecretKey
   /** Ends every question that is under way. */
   readonly signal: AbortSignal
 }
