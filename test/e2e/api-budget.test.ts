@@ -53,6 +53,35 @@ describe('a MaintenanceBudget', () => {
     expect((await api().tryBudget(spec)).spec).toMatchObject(spec)
   })
 
+  test.for([
+    [{ marks: { labelsWhileOut: { 'not a label': 'x' } } }, 'labelsWhileOut: Invalid value: these are not labels'],
+    [{ marks: { labelsAfter: { state: 'not a value' } } }, 'labelsAfter: Invalid value: these are not labels'],
+    [{ marks: { taintWhileQueued: 'no/such/key' } }, 'this is not a key that a taint can have'],
+    [
+      { notify: [{ name: 'two', mail: mail(), webhook: { url: 'http://x' } }] },
+      'exactly one of slack, mail and webhook',
+    ],
+    [{ notify: [{ name: 'none', webhook: {} }] }, 'either url or urlSecretKey'],
+    [{ notify: [{ name: 'open', mail: { ...mail(), security: 'None', passwordSecretKey: 'p' } }] }, 'a password needs'],
+  ] as const)('refuses %j', async ([spec, why]) => {
+    expect(await refusal(api().tryBudget(spec))).toContain(why)
+  })
+
+  test('takes marks, notifications and shared locks as they are written', async () => {
+    const spec = {
+      marks: {
+        taintWhileQueued: 'example.com/soon',
+        labelsWhileOut: { 'example.com/state': 'out' },
+        annotationsOf: ['Kured'],
+      },
+      notify: [
+        { name: 'chat', on: ['Held'], slack: { urlSecretKey: 'slack' }, messages: { Held: '{{ .Node }} needs you' } },
+      ],
+      foreignLocks: [{ program: 'Kured', hold: true, takeOver: true }],
+    }
+    expect((await api().tryBudget(spec)).spec).toMatchObject(spec)
+  })
+
   test('is refused with profiles: Count, which does nothing yet', async () => {
     expect(await refusal(api().tryBudget({ profiles: 'Count' }))).toContain(
       'spec.profiles: Forbidden: profiles can only be Off',
@@ -82,6 +111,10 @@ describe('a MaintenanceBudget', () => {
     expect(await refusal(twice)).toContain('status.slots[1]: Duplicate value: {"nodeUID":"one"}')
   })
 })
+
+function mail() {
+  return { host: 'mail.example', from: 'fettle@example.com', to: ['ops@example.com'] }
+}
 
 /** There is one per cluster: whatever a test of another file left goes first, and this one goes with its test. */
 async function realBudget(): Promise<string> {

@@ -86,7 +86,7 @@ async function marksOf(ground: QueueGround, node: string) {
 }
 
 const marks = {
-  labelsWhileOut: { 'example.com/state': 'out', 'not a label': 'x' },
+  labelsWhileOut: { 'example.com/state': 'out' },
   labelsAfter: { 'example.com/state': 'back' },
   annotationsOf: ['Kured', 'Kustodian'],
 }
