@@ -8,6 +8,10 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/house/**/*.test.ts'],
           testTimeout: 20_000,
+          // Reading the sources anew for each of a hundred files takes longer than the tests.
+          isolate: false,
+          // Left to itself it keeps one core free, and many of these tests only wait.
+          maxWorkers: 3,
         },
       },
       {

@@ -37,18 +37,11 @@ const stages: readonly Stage[] = [
     // more, what idles takes the time of what works. All that boots machines is in one part.
     parts: {
       kube: [
-        'kube-',
-        'api-',
-        'package-',
-        'demo',
-        'install-chart',
-        'install-commands',
-        'install-image',
-        'fleet-ex',
-        'soak',
+        ...['kube-', 'api-', 'package-', 'install-chart', 'install-commands', 'install-image'],
+        ...['dev-refusals', 'dev-interrupt', 'fleet-ex', 'soak'],
       ],
-      queue: ['queue-', 'controller-', 'fleet-crash', 'fleet-reboot', 'fleet-two', 'agent-crash'],
-      dev: ['dev-', 'install-real-nodes', 'agent-real'],
+      queue: ['queue-', 'controller-', 'demo', 'fleet-crash', 'fleet-reboot', 'fleet-two', 'agent-crash'],
+      dev: ['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real'],
     },
   },
 ]
