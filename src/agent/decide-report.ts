@@ -1,4 +1,4 @@
-import type { MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
+import { type MaintenanceRequest, type MaintenanceRequestStatus, rebootAnnotationKey } from '../api/index.ts'
 import type { AgentWorld } from './decide-agent.ts'
 import type { HostView } from './host-view.ts'
 
@@ -84,11 +84,8 @@ export function isFileWork({ spec: { source, work } }: MaintenanceRequest): bool
 
 /** The agent itself found the need to reboot. */
 function isDetected({ spec: { source } }: MaintenanceRequest): boolean {
-  return source.kind === 'Reboot' && source.key !== annotationKey
+  return source.kind === 'Reboot' && source.key !== rebootAnnotationKey
 }
-
-/** The key of reboots that an annotation on the Node asks for. */
-const annotationKey = 'annotation'
 
 function idOf(view: HostView, request: MaintenanceRequest): string | undefined {
   if (isFileWork(request)) return view.request.is === 'Present' ? view.request.id : undefined

@@ -451,6 +451,13 @@ export class FixtureCycle {
       return isTurn && token === slot?.token && fromBootID === this.bootID && !takenBack
     })
     if (!isFounded) this.faults.push(`the machine is told to leave ${this.bootID}, and nobody stored why`)
+    const scripts = [...this.scripts.values()]
+    const isLet = this.open.some(
+      ({ spec, status }) => spec.work === 'Host' && status?.slot && status.phase !== 'Finishing',
+    )
+    const areWaiting = scripts.length > 0 && scripts.every(({ rebootFrom }) => rebootFrom === this.bootID)
+    if (this.permission && isLet && !areWaiting)
+      this.faults.push('the machine is told to go down under a script at work')
   }
 }
 

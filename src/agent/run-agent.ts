@@ -91,7 +91,6 @@ class Agent {
     const { onAct, log } = this.#ports
     for (let acts = 0; acts < mostActsInARow && !this.#signal.aborted; acts++) {
       const world = await this.#world()
-      if (!world) return
       const act = decideAgent(world)
       if (act.do === 'nothing') return
       onAct?.(act)
@@ -100,7 +99,7 @@ class Agent {
     }
   }
 
-  async #world(): Promise<AgentWorld | undefined> {
+  async #world(): Promise<AgentWorld> {
     const { node, rules, host, requests, onLook } = this.#ports
     const known = this.#requests()
     try {
@@ -229,8 +228,11 @@ class Agent {
     const { host, log } = this.#ports
     const live = await this.#live(request.metadata.name ?? '')
     const intent = live?.status?.host?.rebootIntent
-    const isStored = intent?.token === token && intent.fromBootID === view.bootID
+    const isStored = intent?.token === token && intent.fromBootID === view.bootID && !intent.takenBack
     if (!isStored || !isStillGranted(live, request, token, ['Granted', 'Rebooting'])) return false
+    // A script may have taken its wish back while we asked: the last look before the order decides.
+    const now = decideAgent(await this.#world())
+    if (now.do !== 'reboot' || now.request.metadata.uid !== request.metadata.uid) return true
     this.#ordered.set(request.metadata.uid ?? '', heldAt(request))
     try {
       await host.storeHighestToken(token)
@@ -280,7 +282,7 @@ function aboutOf(act: AgentAct): object {
 function whyOf(act: Exclude<AgentAct, { do: 'nothing' }>): string {
   switch (act.do) {
     case 'report':
-      return `request ${act.host.request}, permission ${act.host.permission}${act.host.rebootIntent ? ', about to reboot' : ''}`
+      return `request ${act.host.request}, permission ${act.host.permission}${act.host.rebootIntent && !act.host.rebootIntent.takenBack ? ', about to reboot' : ''}`
     case 'create':
       return act.spec.reason
     case 'deletePermission':

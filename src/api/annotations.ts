@@ -16,6 +16,8 @@ export const releaseAnnotations = {
 
 /** On a Node: it is rebooted when its turn comes; the value is the reason. The controller removes it when that is over. */
 export const rebootAnnotation = 'fettle.dev/reboot'
+/** The key of the requests that are made for it. */
+export const rebootAnnotationKey = 'annotation'
 
 export const requestVerbs = ['retry', 'release', 'skip', 'abort'] as const
 export type RequestVerb = (typeof requestVerbs)[number]

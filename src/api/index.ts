@@ -3,6 +3,7 @@ export {
   longestReason,
   type RequestVerb,
   rebootAnnotation,
+  rebootAnnotationKey,
   releaseAnnotations,
   requestVerbs,
   verbAnnotations,

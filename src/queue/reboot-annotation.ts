@@ -1,4 +1,4 @@
-import { longestReason, type MaintenanceRequest, rebootAnnotation } from '../api/index.ts'
+import { longestReason, type MaintenanceRequest, rebootAnnotation, rebootAnnotationKey } from '../api/index.ts'
 import type { NodePatch } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { finalizer, shortHash } from './names.ts'
@@ -8,8 +8,6 @@ import { isOpen } from './order.ts'
  * The annotation on a node by which anybody who may write to nodes asks for its reboot. The same words on the same node
  * always mean the same request: whoever looks again after a crash finds it, and does not ask twice.
  */
-
-const key = 'annotation'
 
 export function rebootRequest(node: NodeObject): MaintenanceRequest | undefined {
   const text = node.metadata.annotations?.[rebootAnnotation]
@@ -21,7 +19,7 @@ export function rebootRequest(node: NodeObject): MaintenanceRequest | undefined 
     spec: {
       nodeName,
       nodeUID,
-      source: { kind: 'Reboot', key },
+      source: { kind: 'Reboot', key: rebootAnnotationKey },
       reason: reasonOf(text),
       want: 'Out',
       priority: 0,
@@ -38,7 +36,7 @@ function reasonOf(text: string): string {
 }
 
 export function isAskedByAnnotation({ metadata, spec }: MaintenanceRequest, node: NodeObject | undefined): boolean {
-  if (spec.source.key !== key || !node || node.metadata.uid !== spec.nodeUID) return false
+  if (spec.source.key !== rebootAnnotationKey || !node || node.metadata.uid !== spec.nodeUID) return false
   return rebootRequest(node)?.metadata.name === metadata.name
 }
 
