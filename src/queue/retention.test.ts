@@ -32,7 +32,13 @@ test('what a person or a program of ours asked for stays for thirty days', () =>
 test('sources and nodes count apart, and a new node of the same name goes on with the history', () => {
   expect(expired([...of(5, 0), done('e', 9, { source: { kind: 'Reboot', key: '/var/x' } })])).toEqual([])
   expect(expired([...of(5, 0), done('e', 9, { nodeName: 'b' })])).toEqual([])
+  const byPerson = { source: { kind: 'Person', key: 'x' } } as const
+  expect(expired([...of(5, 40, byPerson), done('e', 90, { source: { kind: 'Person', key: 'y' } })])).toEqual([])
   expect(expired([...of(5, 0), done('e', 9, { nodeUID: 'new' })])).toEqual(['e'])
+})
+
+test("an agent's keys count together: it has only so many names for all of them", () => {
+  expect(expired([...of(5, 0), done('e', 9, { source: { kind: 'File', key: '/var/y' } })])).toEqual(['e'])
 })
 
 test('what is open, or goes already, is never named', () => {

@@ -12,7 +12,8 @@ export function expiredRequests(requests: Iterable<MaintenanceRequest>, nowMs: n
   for (const request of requests) {
     if (isOpen(request) || request.metadata.deletionTimestamp) continue
     const { nodeName, source } = request.spec
-    const key = JSON.stringify([nodeName, source.kind, source.key])
+    // An agent has ten names for each kind, whatever the keys.
+    const key = JSON.stringify([nodeName, source.kind, ...(isByAgent(request) ? [] : [source.key])])
     bySource.set(key, [...(bySource.get(key) ?? []), request])
   }
   return [...bySource.values()].flatMap((finished) =>
