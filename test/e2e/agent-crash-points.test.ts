@@ -15,16 +15,9 @@ import { systemClock } from '../../src/time/index.ts'
 import { SeededRandom } from '../load/seeded-random.ts'
 import { type Test, temporaryFolder } from '../support/e2e-cluster.ts'
 import { type Interceptor, interceptWrites } from '../support/intercepted-client.ts'
-import {
-  ensureHeartbeatNamespace,
-  goThroughBothTurns,
-  type Machine,
-  MemoryHost,
-  outOfService,
-  Power,
-  simulatedKubelet,
-} from '../support/memory-host.ts'
+import { ensureHeartbeatNamespace, MemoryHost, Power, simulatedKubelet } from '../support/memory-host.ts'
 import { followLedger, listOf, prepareQueue, type QueueGround, useCrds } from '../support/queue-cluster.ts'
+import { goThroughBothTurns, type Machine, outOfService } from '../support/two-turns.ts'
 
 useCrds()
 

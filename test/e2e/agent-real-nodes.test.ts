@@ -4,11 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Phase } from '../../src/api/index.ts'
 import { missingForRealNodes, rebootRealNode } from '../../src/dev/index.ts'
 import { type KubeObject, type PodObject, resources } from '../../src/kube/index.ts'
+import { SeededRandom } from '../load/seeded-random.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { repository } from '../support/fettle-process.ts'
 import { type ProbedWorkload, runProbedWorkload } from '../support/probed-workload.ts'
 import { listOf, stays } from '../support/queue-cluster.ts'
 import { bringUpRealCluster, type RealCluster } from '../support/real-cluster.ts'
+import { dieOnce, letAgentsDie } from '../support/real-crash.ts'
 import {
   budgetOf,
   hostProgram,
@@ -31,6 +33,8 @@ const missing = await missingForRealNodes()
 const namespace = 'fettle-system'
 const image = 'fettle.dev/fettle:e2e'
 const rebootFile = '/run/reboot-required'
+/** What the agent does in both turns of a node, at least: no crash point is drawn beyond. */
+const fewestActs = 30
 const kustodianScript = readFileSync(join(repository, 'test/fixtures/scripts/kustodian-readme.sh'), 'utf8')
 
 let cluster: RealCluster
@@ -96,7 +100,7 @@ describe.skipIf(missing.length > 0)(
       hosts = cluster.nodes.map((name) => realHost(cluster, name))
       ;[one, two, three] = hosts as [RealHost, RealHost, RealHost]
       // One controller: with two on the last node that takes pods, its drain waits for one after the other.
-      const options = ['--replicas', '1', '--agent-arg=--max-reboots-per-day=50']
+      const options = ['--replicas', '1', '--agent-arg=--max-reboots-per-day=1000']
       const installed = await cluster.fettle('install', '--image', image, ...options)
       expect(installed, installed.stderr).toMatchObject({ code: 0 })
       await setBudget(cluster)
@@ -355,6 +359,30 @@ describe.skipIf(missing.length > 0)(
       expect((await reached(request, 'Done')).status?.outcome).toBe('Completed')
       await one.untilIdle()
       expect(one.has(permissionFile)).toBe(false)
+    })
+
+    test('bring the node home, whichever of its acts the agent is killed before', { timeout: 3_600_000 }, async () => {
+      await setBudget(cluster, { max: 2 })
+      await letAgentsDie(cluster, hosts)
+      const seed = Number(process.env['CRASH_POINTS_SEED'] ?? Math.floor(Math.random() * 2 ** 20))
+      console.log(`crash points: seed ${seed}; repeat with CRASH_POINTS_SEED=${seed}`)
+      const random = new SeededRandom(seed)
+      const crash = async (host: RealHost, at: number) => {
+        const { diedBefore, acts, problems } = await dieOnce(cluster, host, at)
+        console.log(`${host.name}: ${diedBefore ? `died before act ${at}: ${diedBefore}` : `${acts.length} acts`}`)
+        expect(problems.map((problem) => `died before act ${at} (${diedBefore}): ${problem}`)).toEqual([])
+        return diedBefore !== undefined
+      }
+      await Promise.all(
+        [one, two].map(async (host, index) => {
+          if (process.env['FETTLE_CRASH_POINTS'] !== 'all')
+            return expect(await crash(host, random.between(1, fewestActs))).toBe(true)
+          // Every second act each, until a run is over before its act comes.
+          let at = index + 1
+          while (await crash(host, at)) at += 2
+          expect(at).toBeGreaterThan(fewestActs)
+        }),
+      )
     })
   },
 )
