@@ -16,6 +16,18 @@ export const drainSettings = z.object({
     .optional()
     .describe('what becomes of pods without a controller, which nothing would start again'),
   waitForVolumes: z.boolean().optional().describe('whether the work waits until the volumes of the node are detached'),
+  stopDaemonSets: z
+    .array(
+      z.object({
+        namespace: objectName.describe('namespace of the DaemonSet'),
+        name: objectName.describe('name of the DaemonSet'),
+      }),
+    )
+    .max(50)
+    .optional()
+    .describe(
+      'DaemonSets whose pods leave as well, last of all, and come back with the node; an empty list means none',
+    ),
 })
 
 export const deadlineSettings = z.object({
@@ -98,7 +110,15 @@ export const maintenanceRequest: KindDefinition = {
         message: 'can only change from Out to Return; to go out again make a new request',
       },
     ],
-    spec: ['requestedBy', 'windows', 'bypassWindow', 'drain', 'deadlines'].map(immutableOptional),
+    spec: [
+      ...['requestedBy', 'windows', 'bypassWindow', 'drain', 'deadlines'].map(immutableOptional),
+      {
+        rule: 'self.service.cordon && self.service.drain || !has(self.drain) || !has(self.drain.stopDaemonSets) || size(self.drain.stopDaemonSets) == 0',
+        message:
+          'stopDaemonSets does nothing unless service.cordon and service.drain are true: without a cordon a DaemonSet starts its pods again; leave it out',
+        fieldPath: '.drain',
+      },
+    ],
   },
 }
 

@@ -4,9 +4,10 @@ import { type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
 import { type ConnectedClient, isNotFound, type NodeObject, resources } from '../kube/index.ts'
 import { notInstalled } from './cluster-options.ts'
 import { CliFault } from './context.ts'
+import type { DrainOptions } from './drain-options.ts'
 import { userName } from './user-name.ts'
 
-export interface Wish {
+export interface Wish extends DrainOptions {
   readonly reason: string
   readonly work: 'External' | 'Reboot'
   readonly priority: number
@@ -16,7 +17,7 @@ export interface Wish {
 export async function askForNode(
   client: ConnectedClient,
   name: string,
-  { reason, work, priority }: Wish,
+  { reason, work, priority, stopDaemonset }: Wish,
 ): Promise<MaintenanceRequest> {
   const node = await client.get<NodeObject>(resources.nodes, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error
@@ -36,6 +37,7 @@ export async function askForNode(
       priority,
       work,
       service: { cordon: true, drain: true },
+      ...(stopDaemonset ? { drain: { stopDaemonSets: [...stopDaemonset] } } : {}),
     },
   } satisfies MaintenanceRequest
   return client

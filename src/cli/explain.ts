@@ -40,6 +40,7 @@ export function addExplainCommand(program: Command, context: CliContext): void {
               slot: slotOf(world.budget.status, request.metadata.name ?? ''),
               node: node?.metadata.uid === request.spec.nodeUID ? node : undefined,
               podsOnNode: pods,
+              daemonSets: world.daemonSets,
               budgets,
               waiting: world.decision.waiting.get(request.metadata.name ?? ''),
               now,

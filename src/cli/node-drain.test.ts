@@ -1,4 +1,6 @@
+import { Command } from 'commander'
 import { expect, test } from 'vitest'
+import { addDrainOptions } from './drain-options.ts'
 import { type NodePreview, previewText } from './node-drain.ts'
 
 const row = { fate: 'evict', stage: 'ordinary' } as const
@@ -12,6 +14,7 @@ const preview: NodePreview = {
     { ...row, pod: 'kube-system/proxy', fate: 'stay', leaves: 'stays', why: 'DaemonSet proxy' },
   ],
   budgets: [{ pdb: 'shop/web', pods: 1, mayLeaveNow: 1, neverPasses: false }],
+  warnings: [],
   canFinish: false,
 }
 
@@ -32,4 +35,31 @@ test('a node without trouble ends with how to take it out', () => {
   ).toBe(`node-7 is NotReady and unschedulable; its pods: stays 0, now 0, later 0, never 0
 The drain can finish by itself: \`fettle node maintain node-7 --reason …\`
 `)
+})
+
+test('what was asked for and comes to nothing is said before the verdict', () => {
+  const text = previewText({ ...preview, warnings: ['DaemonSet a/b does not exist'] })
+  expect(text.split('\n').at(-3)).toBe('Warning: DaemonSet a/b does not exist')
+})
+
+test('DaemonSets to stop are named with their namespaces', () => {
+  const read = (...names: string[]) => {
+    const command = addDrainOptions(new Command())
+      .exitOverride()
+      .configureOutput({ writeErr: () => undefined })
+    return command
+      .parse(
+        names.flatMap((name) => ['--stop-daemonset', name]),
+        { from: 'user' },
+      )
+      .opts()
+  }
+  expect(read()).toEqual({})
+  expect(read('a/b', 'c/d')).toEqual({
+    stopDaemonset: [
+      { namespace: 'a', name: 'b' },
+      { namespace: 'c', name: 'd' },
+    ],
+  })
+  for (const text of ['log', '/log', 'kube-system/', 'a/b/c']) expect(() => read(text)).toThrow('Write its namespace')
 })

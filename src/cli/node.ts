@@ -4,13 +4,14 @@ import { isOpen } from '../queue/index.ts'
 import { askForNode } from './ask-for-node.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
+import { addDrainOptions, type DrainOptions } from './drain-options.ts'
 import { followRequest } from './follow-request.ts'
 import { addDrainCommand } from './node-drain.ts'
 import { addHistoryCommand } from './node-history.ts'
 import { addRebootCommand } from './node-reboot.ts'
 import { addVerbCommands } from './node-verb.ts'
 
-interface MaintainFlags extends ClusterFlags {
+interface MaintainFlags extends ClusterFlags, DrainOptions {
   readonly reason: string
   readonly priority: number
   readonly wait: boolean
@@ -20,7 +21,7 @@ interface MaintainFlags extends ClusterFlags {
 export function addNodeCommands(program: Command, context: CliContext): void {
   const node = program.command('node').description('take a node out of service, and give it back')
 
-  addClusterOptions(node.command('maintain'))
+  addDrainOptions(addClusterOptions(node.command('maintain')))
     .description('ask for a node: it is cordoned and drained when it is its turn')
     .argument('<node>')
     .requiredOption('--reason <text>', 'why; shown everywhere')

@@ -142,7 +142,7 @@ test('everybody in line has an exact place, also those whose status was written 
   } as unknown as MaintenanceBudget
   const gates = { windowOf: () => ({ isOpen: true }), blockerOf: () => undefined }
   const decision = decideLedger({ budget, requests, nodes, gates, now: at })
-  const rows = queueRows({ budget, requests, nodes, windows: [], freezes: [], decision })
+  const rows = queueRows({ budget, requests, nodes, windows: [], freezes: [], daemonSets: new Map(), decision })
   expect(rows.map(({ request: name, position }) => [name, position])).toEqual(
     names.map((name, index) => [name, index + 1]),
   )

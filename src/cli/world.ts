@@ -9,10 +9,10 @@ import {
   maintenanceRequests,
   maintenanceWindows,
 } from '../api/index.ts'
+import { type DaemonSetObject, type DaemonSets, daemonSetsByUid } from '../drain/index.ts'
 import {
   type ConnectedClient,
   isNotFound,
-  type KubeObject,
   type NodeObject,
   type PodDisruptionBudget,
   type PodObject,
@@ -36,6 +36,7 @@ export interface World {
   readonly nodes: readonly NodeObject[]
   readonly windows: readonly MaintenanceWindow[]
   readonly freezes: readonly MaintenanceFreeze[]
+  readonly daemonSets: DaemonSets
   readonly decision: LedgerDecision
 }
 
@@ -55,7 +56,7 @@ export async function readWorld(client: ConnectedClient, nowMs: number): Promise
     listAll<NodeObject>(client, resources.nodes),
     listAll<MaintenanceWindow>(client, maintenanceWindows),
     listAll<MaintenanceFreeze>(client, maintenanceFreezes),
-    listAll<KubeObject>(client, resources.daemonSets),
+    listAll<DaemonSetObject>(client, resources.daemonSets),
   ])
   const freeze = freezeText(viewFreezes(freezes, nowMs))
   const lock = foreignLock(daemonSets, nowMs, budget)
@@ -70,7 +71,7 @@ export async function readWorld(client: ConnectedClient, nowMs: number): Promise
         : undefined,
   }
   const decision = decideLedger({ budget, requests, nodes, gates, now: new Date(nowMs).toISOString() })
-  return { budget, requests, nodes, windows, freezes, decision }
+  return { budget, requests, nodes, windows, freezes, daemonSets: daemonSetsByUid(daemonSets), decision }
 }
 
 /** As the controller sees the windows: it reads their calendars, which a person may not be able to. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { NodeObject } from '../kube/index.ts'
+import type { NodeObject, Taint } from '../kube/index.ts'
 import { type CordonClaim, cordonOwners, cordonPatch, isCordonedBy, restorePatch } from './cordon.ts'
 
 const claim: CordonClaim = { request: 'uid-of-request', token: 42, since: '2026-03-01T10:00:00.000Z' }
@@ -46,6 +46,56 @@ describe('the patch that cordons', () => {
     expect(cordonPatch(node({ [queueKey]: '{}', [priorKey]: 'true' }), 'queue', claim)).toEqual({
       metadata: identity,
       spec: { unschedulable: true },
+    })
+  })
+
+  describe('when DaemonSets are stopped, too,', () => {
+    const taint = { key: 'drain.fettle.dev/stopped-daemonsets', value: 'queue', effect: 'NoSchedule' }
+    const other = { key: 'example.com/gpu', effect: 'NoSchedule' }
+    const taking = { stopsDaemonSets: true }
+    const held = { [queueKey]: '{}', [priorKey]: 'false' }
+    const tainted = (seen: NodeObject, ...taints: Taint[]): NodeObject => ({ ...seen, spec: { ...seen.spec, taints } })
+
+    test('brings a taint along, beside those that are there', () => {
+      expect(cordonPatch(tainted(node({}), other), 'queue', claim, taking)).toMatchObject({
+        metadata: { annotations: { [priorKey]: 'false' } },
+        spec: { unschedulable: true, taints: [other, taint] },
+      })
+    })
+
+    test('adds it to a node that is out already, and puts it back when somebody takes it away', () => {
+      expect(cordonPatch(tainted(node(held, true), other), 'queue', claim, taking)).toEqual({
+        metadata: identity,
+        spec: { unschedulable: true, taints: [other, taint] },
+      })
+    })
+
+    test('is nothing when the taint is there, whoever put it there', () => {
+      const theirs = { ...taint, value: 'profile-flatcar' }
+      for (const one of [taint, theirs])
+        expect(cordonPatch(tainted(node(held, true), one), 'queue', claim, taking)).toBeUndefined()
+    })
+
+    test('leaves the taint of a request that shares the node alone', () => {
+      expect(cordonPatch(tainted(node(held, true), taint), 'queue', claim)).toBeUndefined()
+    })
+
+    test('goes in the write that restores, also when another owner keeps the node', () => {
+      const unscheduled = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
+      expect(restorePatch(tainted(node(held, true), unscheduled, taint, other), 'queue')?.spec).toEqual({
+        unschedulable: null,
+        taints: [unscheduled, other],
+      })
+      const two = tainted(node({ ...held, 'cordon.fettle.dev/profile-flatcar': '{}' }, true), taint)
+      expect(restorePatch(two, 'queue')?.spec).toEqual({ taints: [] })
+      expect(restorePatch(two, 'profile-flatcar')).not.toHaveProperty('spec')
+    })
+
+    test('is restored even if nothing but the taint is left of it', () => {
+      expect(restorePatch(tainted(node({}), taint, other), 'queue')).toEqual({
+        metadata: identity,
+        spec: { taints: [other] },
+      })
     })
   })
 

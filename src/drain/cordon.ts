@@ -1,6 +1,7 @@
 import type { Marks } from '../api/index.ts'
 import type { NodeObject, Taint } from '../kube/index.ts'
 import { marksBack, marksOut, readMarksNote } from './marks.ts'
+import { withoutStopTaint, withStopTaint } from './stop-taint.ts'
 
 /**
  * Who keeps a node unschedulable. Each owner has an annotation of its own; the first one also notes what the node was
@@ -32,6 +33,8 @@ interface CordonOptions {
   readonly marks?: Marks | undefined
   /** Whether the node was unschedulable before, if somebody knows better than the node itself. */
   readonly wasUnschedulable?: boolean | undefined
+  /** Whether DaemonSets are stopped, too, and must not start anew while the node is out. */
+  readonly stopsDaemonSets?: boolean
 }
 
 export function cordonOwners(node: NodeObject): string[] {
@@ -60,17 +63,18 @@ export function cordonClaim(node: NodeObject, owner: string): CordonClaim | unde
   }
 }
 
-/** What makes `owner` hold the cordon, or undefined when nothing is missing. Also repairs a cordon that somebody undid. */
+/** What makes `owner` hold the cordon, or undefined when nothing is missing. Also repairs what somebody undid of it. */
 export function cordonPatch(
   node: NodeObject,
   owner: string,
   claim: CordonClaim,
-  { marks = {}, wasUnschedulable }: CordonOptions = {},
+  { marks = {}, wasUnschedulable, stopsDaemonSets = false }: CordonOptions = {},
 ): NodePatch | undefined {
   const isUnschedulable = node.spec?.unschedulable === true
   const identity = identityOf(node)
-  if (isCordonedBy(node, owner))
-    return isUnschedulable ? undefined : { metadata: identity, spec: { unschedulable: true } }
+  const taints = stopsDaemonSets ? withStopTaint(node, owner) : undefined
+  const spec = { unschedulable: true, ...(taints ? { taints } : {}) }
+  if (isCordonedBy(node, owner)) return isUnschedulable && !taints ? undefined : { metadata: identity, spec }
   // Somebody may have removed our annotation alone: what was noted before us stays true.
   const isFirst = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] === undefined
   const { labels, annotations, note } = marksOut(node, marks, claim.since)
@@ -84,15 +88,17 @@ export function cordonPatch(
       },
       ...(Object.keys(labels).length > 0 ? { labels } : {}),
     },
-    spec: { unschedulable: true },
+    spec,
   }
 }
 
-/** What takes `owner` off the node, or undefined when it is not there. */
+/** What takes `owner` and all that it put there off the node, or undefined when nothing of it is there. */
 export function restorePatch(node: NodeObject, owner: string, marks: Marks = {}): NodePatch | undefined {
   // Somebody may have removed our annotation alone: what was noted before us is still to be restored.
   const isLeftOver = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] !== undefined
-  if (!isCordonedBy(node, owner) && !isLeftOver) return undefined
+  const taints = withoutStopTaint(node, owner)
+  const untainted = taints ? { taints } : {}
+  if (!isCordonedBy(node, owner) && !isLeftOver) return taints && { metadata: identityOf(node), spec: untainted }
   const ownerKey = `${ownerPrefix}${owner}`
   const { labels, annotations } = marksBack(node, readMarksNote(node.metadata.annotations?.[ownerKey]), marks)
   const metadata = {
@@ -100,12 +106,12 @@ export function restorePatch(node: NodeObject, owner: string, marks: Marks = {})
     annotations: { [ownerKey]: null, ...annotations },
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
   }
-  if (cordonOwners(node).length > 1) return { metadata }
+  if (cordonOwners(node).length > 1) return taints ? { metadata, spec: untainted } : { metadata }
   const wasUnschedulable = node.metadata.annotations?.[priorAnnotation] === 'true'
   return {
     metadata: { ...metadata, annotations: { ...metadata.annotations, [priorAnnotation]: null } },
     // Null removes the field, which is how the API server itself stores a schedulable node.
-    spec: { unschedulable: wasUnschedulable ? true : null },
+    spec: { unschedulable: wasUnschedulable ? true : null, ...untainted },
   }
 }
 

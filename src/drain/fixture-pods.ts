@@ -1,5 +1,6 @@
 import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
 import type { DrainWorld } from './plan.ts'
+import { type DaemonSets, daemonSetsByUid } from './stopped-daemonsets.ts'
 
 /** Small worlds for the tests of this room. */
 
@@ -24,6 +25,16 @@ export function pod(name: string, metadata: object = {}, phase = 'Running'): Pod
 export function ofPriority(name: string, priority: number, metadata: object = {}): PodObject {
   return { ...pod(name, metadata), spec: { priority } }
 }
+
+/** The DaemonSet that `owner` names. */
+export function daemonSets(...tolerations: { readonly key?: string; readonly effect?: string }[]): DaemonSets {
+  return daemonSetsByUid([
+    { metadata: { namespace: 'shop', name: 'web', uid: 'o' }, spec: { template: { spec: { tolerations } } } },
+  ])
+}
+
+/** It is known, and to be stopped. */
+export const stopped = { daemonSets: daemonSets(), settings: { stopDaemonSets: [{ namespace: 'shop', name: 'web' }] } }
 
 export function budget(disruptionsAllowed: number): PodDisruptionBudget {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PodObject } from '../kube/index.ts'
-import { budget, critical, ofPriority, owner, pod, world } from './fixture-pods.ts'
+import { budget, critical, daemonSets, ofPriority, owner, pod, stopped, world } from './fixture-pods.ts'
 import { type DrainPlan, type PodToAsk, planDrain } from './plan.ts'
 
 const names = (asks: readonly PodToAsk[]) => asks.map(({ pod: { metadata } }) => metadata.name)
@@ -93,6 +93,59 @@ describe('stages', () => {
     expect(asked([own, dns])).toEqual(['dns'])
     expect(asked([own, ofPriority('dns', critical, leaving)])).toEqual([])
     expect(asked([own])).toEqual(['own'])
+  })
+
+  const daemon = { ownerReferences: owner('DaemonSet') }
+  const shipper = ofPriority('shipper', critical, daemon)
+
+  test('DaemonSets that are to be stopped serve all others until they are gone', () => {
+    const next = (pods: readonly PodObject[], settings = {}) =>
+      names(planDrain(world(pods, { ...around, ...stopped, settings: { ...stopped.settings, ...settings } })).askNow)
+    expect(next([shipper, own, dns, pod('a')])).toEqual(['a'])
+    expect(next([shipper, own, dns])).toEqual(['dns'])
+    expect(next([shipper, own])).toEqual(['own'])
+    expect(next([shipper, pod('own', leaving)])).toEqual([])
+    expect(next([shipper])).toEqual(['shipper'])
+    const forced = { isForced: true }
+    expect(next([shipper, dns, pod('a')], forced)).toEqual(['a', 'dns'])
+    expect(next([shipper, ofPriority('dns', critical, leaving)], forced)).toEqual([])
+    expect(next([shipper], forced)).toEqual(['shipper'])
+  })
+
+  test('a drain is not over before they are gone, and says that they come', () => {
+    const waitsFor = (...pods: PodObject[]) => planDrain(world(pods, stopped)).waitsFor
+    expect(waitsFor(pod('a'), shipper)).toBe('still there: 1 pod, then 1 DaemonSet pod')
+    const going = pod('shipper', { ...daemon, ...leaving })
+    expect(planDrain(world([going], stopped)).left).toEqual([going])
+    expect(waitsFor(going)).toBe('still there: 1 DaemonSet pod, stopping: 1')
+  })
+
+  test('one that would start its pods again is not waited for, and the end of the drain says so', () => {
+    const two = ['a', 'b'].map((name) => pod(name, daemon))
+    const plan = planDrain(world(two, { ...stopped, daemonSets: daemonSets({}) }))
+    expect(plan).toMatchObject({ askNow: [], left: [], refusals: [] })
+    expect(plan.waitsFor).toBe(
+      'all pods have left; DaemonSet shop/web cannot be stopped: it tolerates the taint drain.fettle.dev/stopped-daemonsets and would start its pod again; write keys into its tolerations, or take it off the list',
+    )
+  })
+
+  test('of several that would start their pods again the first is named, and the others counted', () => {
+    const other = [...owner('DaemonSet')].map((one) => ({ ...one, name: 'net', uid: 'n' }))
+    const template = { spec: { tolerations: [{}] } }
+    const known = new Map([
+      ...daemonSets({}),
+      ['n', { metadata: { namespace: 'shop', name: 'net', uid: 'n' }, spec: { template } }],
+    ])
+    const names = ['web', 'net'].map((name) => ({ namespace: 'shop', name }))
+    const pods = [pod('a', daemon), pod('b', daemon), pod('c', { ownerReferences: other })]
+    const plan = planDrain(world(pods, { daemonSets: known, settings: { stopDaemonSets: names } }))
+    expect(plan.waitsFor).toMatch(/^all pods have left; DaemonSet shop\/web cannot .* \(and 1 more\)$/)
+  })
+
+  test('a budget can keep a DaemonSet in service', () => {
+    const plan = planDrain(world([pod('a', daemon)], { ...stopped, budgets: [budget(0)] }))
+    expect(plan.askNow).toEqual([])
+    expect(refused(plan)).toEqual([['a', false]])
   })
 
   test('pods that stay or are stuck hold nobody up', () => {

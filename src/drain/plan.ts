@@ -1,6 +1,7 @@
 import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
 import { budgetKey, budgetsOf, drawsFrom, type Refusal, refusalOf } from './disruption-budgets.ts'
 import { type DrainStage, fateOf, type PodFate, stages } from './pod-fate.ts'
+import type { DaemonSetName, DaemonSets } from './stopped-daemonsets.ts'
 
 /** How pods are made to leave. Auto takes EvictionRequest where the server offers it, else Eviction. */
 export type DrainBackend = 'Auto' | 'Eviction' | 'EvictionRequest' | 'Delete'
@@ -13,14 +14,16 @@ export interface DrainSettings {
   readonly isForced: boolean
   /** What becomes of pods that nothing would start again. Refuse unless said otherwise. */
   readonly unmanaged?: 'Refuse' | 'Evict'
+  /** DaemonSets whose pods leave as well; without it none. The node has to keep them from coming back. */
+  readonly stopDaemonSets?: readonly DaemonSetName[]
 }
 
 export interface DrainWorld {
   /** All pods of the node. */
   readonly pods: readonly PodObject[]
   readonly budgets: readonly PodDisruptionBudget[]
-  /** UIDs of the DaemonSets that exist; undefined is unknown. */
-  readonly daemonSets?: ReadonlySet<string>
+  /** The DaemonSets that exist; undefined is unknown. */
+  readonly daemonSets?: DaemonSets
   readonly isNodeReady: boolean
   readonly settings: DrainSettings
   /** Tells Fettle's own controller pods, which go last. */
@@ -55,7 +58,7 @@ export interface DrainPlan {
   /** The stage that is under way; undefined when all have left. */
   readonly stage: DrainStage | undefined
   readonly refusals: readonly Refusal[]
-  /** What the present stage waits for, in one sentence. */
+  /** What the present stage waits for, in one sentence; and who was to be stopped and cannot be. */
   readonly waitsFor: string
 }
 
@@ -84,7 +87,7 @@ export function planDrain(world: DrainWorld): DrainPlan {
   const askNow: PodToAsk[] = []
   const askLater = new Map<string, PodToAsk>()
   for (const { ask, refusal, stage: own } of going) {
-    const isNow = own === stage || (isForced && stage !== 'own' && own !== 'own')
+    const isNow = own === stage || (isForced && isHurried(stage) && isHurried(own))
     // What only its turn will tell is not news before; what can never pass is.
     if (refusal && (isNow || refusal.neverPasses)) refusals.push(refusal)
     if (!isNow) continue
@@ -99,14 +102,22 @@ export function planDrain(world: DrainWorld): DrainPlan {
   // A budget that gives to one of them now is not asked for more.
   for (const { budget } of askNow) if (budget) askLater.delete(budgetKey(budget))
   const left = going.map(({ pod }) => pod)
-  const waitsFor = sentenceOf(going, stage, refusals.length)
+  const waitsFor = [sentenceOf(going, stage, refusals.length), ...unstopped(fates)].join('; ')
   return { fates, askNow, askLater: [...askLater.values()], left, stage, refusals, waitsFor }
 }
 
-/** Ordinary pods before critical ones before our own. A forced drain waits for none of that, but our own pods do the asking. */
+/** In a forced drain these go together. */
+function isHurried(stage: DrainStage | undefined): boolean {
+  return stage === 'ordinary' || stage === 'critical'
+}
+
+/**
+ * One stage after the other. A forced drain waits only until all have been asked; but our own pods do the asking, and
+ * DaemonSets that are to be stopped serve the others until they are gone.
+ */
 function stageNow(going: readonly PodFate[], isForced: boolean): DrainStage | undefined {
   const waiting = isForced
-    ? going.filter(({ fate, stage }) => stage === 'own' || fate === 'evict' || fate === 'refuse')
+    ? going.filter(({ fate, stage }) => stage === 'own' || (isHurried(stage) && fate !== 'leaving'))
     : going
   return stages.find((stage) => waiting.some((one) => one.stage === stage)) ?? going[0]?.stage
 }
@@ -184,6 +195,7 @@ const stageNames: Readonly<Record<DrainStage, string>> = {
   ordinary: 'pod',
   critical: 'system-critical pod',
   own: 'pod of Fettle itself',
+  daemonSet: 'DaemonSet pod',
 }
 
 function sentenceOf(going: readonly PodFate[], stage: DrainStage | undefined, refused: number): string {
@@ -199,6 +211,14 @@ function sentenceOf(going: readonly PodFate[], stage: DrainStage | undefined, re
       .flatMap((later) => (of(later).length > 0 ? [`then ${count(of(later).length, later)}`] : [])),
   ]
   return parts.join(', ')
+}
+
+/** Who was to be stopped and stays: the first of them with the reason, and how many others. */
+function unstopped(fates: readonly PodFate[]): string[] {
+  const reasons = fates.filter(({ stage, fate }) => stage === 'daemonSet' && fate === 'stay').map(({ why }) => why)
+  const [first, ...others] = new Set(reasons)
+  if (first === undefined) return []
+  return [others.length > 0 ? `${first} (and ${others.length} more)` : first]
 }
 
 function count(number: number, stage: DrainStage): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PodObject } from '../kube/index.ts'
-import { critical, now, ofPriority, owner, pod, world } from './fixture-pods.ts'
+import { critical, daemonSets, now, ofPriority, owner, pod, stopped, world } from './fixture-pods.ts'
 import type { DrainWorld } from './plan.ts'
 import { fateOf } from './pod-fate.ts'
 
@@ -12,7 +12,9 @@ const precious = { annotations: { 'fettle.dev/keep-data': 'true' } }
 const daemon = { ownerReferences: owner('DaemonSet') }
 const notReady = { isNodeReady: false }
 const isOwn = { ownPods: () => true }
-const gone = { daemonSets: new Set<string>() }
+const gone = { daemonSets: new Map() }
+const foreign = { ownerReferences: [{ ...owner('DaemonSet')[0], apiVersion: 'apps.example.com/v1' }] }
+const tolerating = { ...stopped, daemonSets: daemonSets({}) }
 
 const elsewhere = 'ReplicaSet web starts it again elsewhere'
 const here = 'DaemonSet web would start it again on this node'
@@ -20,6 +22,9 @@ const kubelets = "it is the kubelet's own (a static pod)"
 const nobody = 'it has no controller: nothing would start it again elsewhere'
 const keep =
   'annotation fettle.dev/keep-data says that its data must not be lost: save it, then delete the pod yourself or take the annotation away'
+const last = 'DaemonSet web is to be stopped: it goes last, and starts again when the node is back'
+const unstoppable =
+  'DaemonSet shop/web cannot be stopped: it tolerates the taint drain.fettle.dev/stopped-daemonsets and would start its pod again; write keys into its tolerations, or take it off the list'
 const stuck = 'it should have stopped 11 min ago and the node is not Ready to say so; nobody waits for it any more'
 
 type Given = Parameters<typeof world>[1]
@@ -27,7 +32,46 @@ test.for<readonly [string, PodObject, Given, string, string]>([
   ['of a ReplicaSet', pod('a'), {}, 'evict', elsewhere],
   ['of a Job', pod('a', { ownerReferences: owner('Job') }), {}, 'evict', 'Job web starts it again elsewhere'],
   ['of a DaemonSet, of which nothing is known', pod('a', daemon), {}, 'stay', here],
-  ['of a DaemonSet that exists', pod('a', daemon), { daemonSets: new Set(['o']) }, 'stay', here],
+  ['of a DaemonSet that exists', pod('a', daemon), { daemonSets: daemonSets() }, 'stay', here],
+  ["of somebody else's kind of DaemonSet", pod('a', foreign), { daemonSets: daemonSets() }, 'stay', here],
+  ['of a DaemonSet to stop', pod('a', daemon), stopped, 'evict', last],
+  [
+    'of a DaemonSet to stop, stopping',
+    pod('a', { ...daemon, ...stopping }),
+    stopped,
+    'leaving',
+    'it is stopping already',
+  ],
+  ['of a DaemonSet to stop, finished', pod('a', daemon, 'Failed'), stopped, 'evict', 'it has finished'],
+  ['of a DaemonSet to stop, with data to keep', pod('a', { ...daemon, ...precious }), stopped, 'refuse', keep],
+  ['of a DaemonSet to stop, of which nothing is known', pod('a', daemon), { settings: stopped.settings }, 'stay', here],
+  [
+    'of a DaemonSet with the name of one to stop in another namespace',
+    pod('a', daemon),
+    { ...stopped, settings: { stopDaemonSets: [{ namespace: 'bank', name: 'web' }] } },
+    'stay',
+    here,
+  ],
+  ['of a DaemonSet to stop that tolerates everything', pod('a', daemon), tolerating, 'stay', unstoppable],
+  [
+    'of a DaemonSet to stop that tolerates everything, stopping',
+    pod('a', { ...daemon, ...stopping }),
+    tolerating,
+    'stay',
+    unstoppable,
+  ],
+  [
+    'of the agent of Fettle, whoever names it',
+    pod('a', { ownerReferences: [{ ...owner('DaemonSet')[0], name: 'fettle-agent' }] }),
+    {
+      daemonSets: new Map([['o', { metadata: { namespace: 'fettle-system', name: 'fettle-agent' } }]]),
+      settings: { stopDaemonSets: [{ namespace: 'fettle-system', name: 'fettle-agent' }] },
+    },
+    'stay',
+    'DaemonSet fettle-system/fettle-agent cannot be stopped: it is Fettle itself and does the work on its node; take it off the list',
+  ],
+  ['static, and named like a DaemonSet to stop', pod('a', { ...mirror, ...daemon }), stopped, 'stay', kubelets],
+  ['of a ReplicaSet with the name of a DaemonSet to stop', pod('a'), stopped, 'evict', elsewhere],
   ['of a DaemonSet that is gone', pod('a', daemon), gone, 'evict', 'DaemonSet web does not exist any more'],
   [
     'of a DaemonSet that is gone, stopping',
@@ -113,7 +157,7 @@ test('a pod is waited for until ten minutes after its grace period, to the secon
   expect([at(0), at(600_000), at(601_000)]).toEqual(['leaving', 'leaving', 'stuck'])
 })
 
-test('stages: ordinary, then system-critical, then our own, whatever its priority', () => {
+test('stages: ordinary, then system-critical, then our own, then DaemonSets to stop, whatever their priority', () => {
   const stage = (seen: PodObject, given: Given = {}) => fateOf(seen, world([], given)).stage
   expect([
     stage(pod('a')),
@@ -121,5 +165,8 @@ test('stages: ordinary, then system-critical, then our own, whatever its priorit
     stage(ofPriority('a', critical)),
     stage(ofPriority('a', critical), isOwn),
     stage(pod('a'), isOwn),
-  ]).toEqual(['ordinary', 'ordinary', 'critical', 'own', 'own'])
+    stage(ofPriority('a', critical, daemon)),
+    stage(ofPriority('a', critical, daemon), stopped),
+    stage(pod('a', daemon), tolerating),
+  ]).toEqual(['ordinary', 'ordinary', 'critical', 'own', 'own', 'critical', 'daemonSet', 'daemonSet'])
 })

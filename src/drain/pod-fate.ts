@@ -1,8 +1,12 @@
 import type { OwnerReference, PodObject } from '../kube/index.ts'
 import type { DrainWorld } from './plan.ts'
+import { type DaemonSetObject, isNamed, unstoppable } from './stopped-daemonsets.ts'
 
-/** Pods go in this order; each stage begins when the one before has left. */
-export const stages = ['ordinary', 'critical', 'own'] as const
+/**
+ * Pods go in this order; each stage begins when the one before has left. DaemonSets that are to be stopped come last: the
+ * others may need them to stop, be it for their logs, their network or their volumes.
+ */
+export const stages = ['ordinary', 'critical', 'own', 'daemonSet'] as const
 export type DrainStage = (typeof stages)[number]
 
 /** What happens to one pod when its node is drained. */
@@ -31,20 +35,34 @@ type FateWorld = Omit<DrainWorld, 'pods' | 'budgets'>
 
 export function fateOf(pod: PodObject, world: FateWorld): PodFate {
   const isOwn = world.ownPods?.(pod) ?? false
+  const toStop = daemonSetToStop(pod, world)
   const stage = isOwn ? 'own' : (pod.spec?.priority ?? 0) >= criticalPriority ? 'critical' : 'ordinary'
-  return { pod, stage, ...judge(pod, world, isOwn) }
+  return { pod, stage: toStop ? 'daemonSet' : stage, ...judge(pod, world, isOwn, toStop) }
+}
+
+function controllerOf({ metadata }: PodObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find((owner) => owner.controller === true)
+}
+
+/** The DaemonSet of a pod, if it is known and somebody named it. */
+function daemonSetToStop(pod: PodObject, { daemonSets, settings }: FateWorld): DaemonSetObject | undefined {
+  const controller = controllerOf(pod)
+  const daemonSet = controller?.kind === 'DaemonSet' ? daemonSets?.get(controller.uid) : undefined
+  return daemonSet && isNamed(daemonSet, settings.stopDaemonSets ?? []) ? daemonSet : undefined
 }
 
 type Judgement = Pick<PodFate, 'fate' | 'why'>
 
-function judge(pod: PodObject, world: FateWorld, isOwn: boolean): Judgement {
+function judge(pod: PodObject, world: FateWorld, isOwn: boolean, toStop: DaemonSetObject | undefined): Judgement {
   const { annotations, deletionTimestamp } = pod.metadata
-  const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)
+  const controller = controllerOf(pod)
   const isFinished = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
   if (annotations?.['kubernetes.io/config.mirror'] !== undefined)
     return { fate: 'stay', why: "it is the kubelet's own (a static pod)" }
-  if (controller?.kind === 'DaemonSet' && !isFinished && !isOrphan(controller, world))
-    return { fate: 'stay', why: `DaemonSet ${controller.name} would start it again on this node` }
+  if (controller?.kind === 'DaemonSet' && !isFinished && !isOrphan(controller, world)) {
+    const why = toStop ? unstoppable(toStop) : `DaemonSet ${controller.name} would start it again on this node`
+    if (why !== undefined) return { fate: 'stay', why }
+  }
   if (deletionTimestamp) return leavingOrStuck(deletionTimestamp, world)
   if (isFinished) return { fate: 'evict', why: 'it has finished' }
   if (isOwn && world.hasOtherNodes !== true)
@@ -57,11 +75,17 @@ function judge(pod: PodObject, world: FateWorld, isOwn: boolean): Judgement {
     }
   if (!controller) return unmanaged(world)
   if (isOrphan(controller, world)) return { fate: 'evict', why: `DaemonSet ${controller.name} does not exist any more` }
+  if (toStop)
+    return {
+      fate: 'evict',
+      why: `DaemonSet ${controller.name} is to be stopped: it goes last, and starts again when the node is back`,
+    }
   return { fate: 'evict', why: `${controller.kind} ${controller.name} starts it again elsewhere` }
 }
 
-function isOrphan({ kind, uid }: OwnerReference, { daemonSets }: FateWorld): boolean {
-  return kind === 'DaemonSet' && daemonSets !== undefined && !daemonSets.has(uid)
+/** Other programs have a kind of the same name, of which nothing is known here. */
+function isOrphan({ apiVersion, kind, uid }: OwnerReference, { daemonSets }: FateWorld): boolean {
+  return apiVersion === 'apps/v1' && kind === 'DaemonSet' && daemonSets !== undefined && !daemonSets.has(uid)
 }
 
 /** The time of deletion is the end of the grace period, not its beginning. */

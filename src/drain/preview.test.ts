@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AskResult } from './ask-pods.ts'
-import { budget, critical, ofPriority, owner, pod, world } from './fixture-pods.ts'
+import { budget, critical, ofPriority, owner, pod, stopped, world } from './fixture-pods.ts'
 import { previewDrain } from './preview.ts'
 
 const none = new Map<string, AskResult>()
@@ -42,8 +42,30 @@ test('each pod is named, in the order of the drain, with what becomes of it', ()
       },
     ],
     budgets: [],
+    warnings: [],
     canFinish: true,
   })
+})
+
+test('a DaemonSet to stop is shown behind all others; a name that no DaemonSet has is a warning and stops nothing', () => {
+  const pods = [pod('daemon', { ownerReferences: owner('DaemonSet') }), ofPriority('dns', critical)]
+  const names = [
+    { namespace: 'shop', name: 'web' },
+    { namespace: 'shop', name: 'wbe' },
+  ]
+  const preview = previewDrain(world(pods, { ...stopped, settings: { stopDaemonSets: names } }), none)
+  expect(preview.pods.map(({ pod: name, leaves: when, stage }) => [name, when, stage])).toEqual([
+    ['shop/dns', 'now', 'critical'],
+    ['shop/daemon', 'now', 'daemonSet'],
+  ])
+  expect(preview.warnings).toEqual([
+    'DaemonSet shop/wbe is to be stopped, and does not exist: look at its namespace and its name',
+  ])
+  expect(preview.canFinish).toBe(true)
+})
+
+test('of DaemonSets of which nothing is known nothing is said', () => {
+  expect(previewDrain(world([], { settings: stopped.settings }), none).warnings).toEqual([])
 })
 
 describe('budgets', () => {

@@ -2,6 +2,7 @@ import type { PodDisruptionBudget } from '../kube/index.ts'
 import type { AskResult } from './ask-pods.ts'
 import { budgetKey, budgetsOf, drawsFrom, type Refusal, refusalOf } from './disruption-budgets.ts'
 import { type DrainWorld, type JudgedPod, judgePods } from './plan.ts'
+import { missingDaemonSets } from './stopped-daemonsets.ts'
 
 /** One pod of a node, and what would become of it if the node were drained now. */
 export interface PreviewedPod {
@@ -32,6 +33,8 @@ export interface DrainPreview {
   /** In the order in which they go. */
   readonly pods: readonly PreviewedPod[]
   readonly budgets: readonly PreviewedBudget[]
+  /** What was asked for and comes to nothing; it stops no drain. */
+  readonly warnings: readonly string[]
   /** Whether every pod that has to leave can, sooner or later, without a person. */
   readonly canFinish: boolean
 }
@@ -40,7 +43,13 @@ export interface DrainPreview {
 export function previewDrain(world: DrainWorld, dryRuns: ReadonlyMap<string, AskResult>): DrainPreview {
   const judged = judgePods(world)
   const pods = judged.map((one) => previewPod(one, world, dryRuns.get(one.pod.metadata.uid ?? '')))
-  return { pods, budgets: sums(judged, world), canFinish: pods.every(({ leaves }) => leaves !== 'never') }
+  const { daemonSets, settings } = world
+  return {
+    pods,
+    budgets: sums(judged, world),
+    warnings: daemonSets ? missingDaemonSets(settings.stopDaemonSets ?? [], daemonSets) : [],
+    canFinish: pods.every(({ leaves }) => leaves !== 'never'),
+  }
 }
 
 function previewPod(judged: JudgedPod, { budgets }: DrainWorld, dryRun: AskResult | undefined): PreviewedPod {

@@ -201,6 +201,21 @@ describe('a release', () => {
   })
 })
 
+describe('a taint that keeps DaemonSets from starting anew', () => {
+  const taints = [{ key: 'drain.fettle.dev/stopped-daemonsets', value: 'queue', effect: 'NoSchedule' }]
+  const tainted = { ...node('a'), spec: { taints } }
+
+  test('is ours: while it is there the node is not given back', () => {
+    const requests = [request('r', 'a', { status: finishing(1) })]
+    const decision = decideLedger(world({ budget: budget({}, slot('a', 1, 'r')), requests, nodes: [tainted] }))
+    expect([decision.releases, decision.forgotten]).toEqual([[], []])
+  })
+
+  test('is taken away when nothing else is left of its turn', () => {
+    expect(decideLedger(world({ nodes: [tainted, node('b')] })).forgotten).toEqual([tainted])
+  })
+})
+
 describe('a release among those that share a slot', () => {
   const other = request('other', 'a', { status: granted(3) })
   const shared = budget({}, slot('a', 3, 'r', 'other'))

@@ -5,7 +5,7 @@ import {
   releaseAnnotations,
   type Slot,
 } from '../api/index.ts'
-import { isCordonedBy, isSilent } from '../drain/index.ts'
+import { hasStopTaint, isCordonedBy, isSilent } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import type { LedgerWorld } from './decide-ledger.ts'
 import { isProven, isTakenBack } from './health.ts'
@@ -53,7 +53,7 @@ export function isEnded(
 
 /** Nothing of ours is left on the node. */
 export function isGivenBack(node: NodeObject): boolean {
-  return !isCordonedBy(node, cordonOwner) && isSilent(node)
+  return !isCordonedBy(node, cordonOwner) && !hasStopTaint(node, cordonOwner) && isSilent(node)
 }
 
 /** Somebody who knew less than we do marked the node, after its turn was over. */

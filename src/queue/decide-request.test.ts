@@ -383,6 +383,48 @@ describe('what other programs look for', () => {
   })
 })
 
+describe('DaemonSets to stop', () => {
+  const spec = { defaults: { drain: { stopDaemonSets: [{ namespace: 'shop', name: 'log' }] } } }
+  const taint = { key: 'drain.fettle.dev/stopped-daemonsets', value: 'queue', effect: 'NoSchedule' }
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'log', uid: 'log', controller: true }
+  const shipper = pod('log-1', { ownerReferences: [owner] })
+  const known = (tolerations: object[] = []) =>
+    new Map([['log', { metadata: { namespace: 'shop', name: 'log' }, spec: { template: { spec: { tolerations } } } }]])
+  const here = { ...listed, podsOnNode: [shipper], daemonSets: known() }
+  const tainted = { ...draining, spec: { ...draining.spec, taints: [taint] } }
+
+  test('are kept from starting anew by the write that cordons, and are asked only then', () => {
+    const planned = saying(node('a'), { MaintenancePlanned: 'new fan' })
+    const cordon = decideRequest(world(inPhase('Claimed'), { ...here, node: planned }, spec))
+    expect(cordon).toMatchObject({ do: 'patchNode', patch: { spec: { unschedulable: true, taints: [taint] } } })
+    const joined = decideRequest(world(inPhase('Claimed'), { ...here, node: draining }, spec))
+    expect(joined).toMatchObject({ do: 'patchNode', patch: { spec: { taints: [taint] } } })
+    const drain = decideRequest(world(inPhase('Claimed'), { ...here, node: tainted }, spec))
+    expect(drain).toMatchObject({ do: 'drain', plan: { askNow: [{ pod: shipper }] } })
+  })
+
+  test('are not stopped where nothing is cordoned or drained', () => {
+    const step = (service: MaintenanceRequest['spec']['service'], one: NodeObject) =>
+      decideRequest(world(inPhase('Claimed', { spec: { service } }), { ...here, node: one }, spec))
+    expect(statusOf(step({ cordon: false, drain: true }, node('a')))).toMatchObject({ phase: 'Granted' })
+    expect(statusOf(step({ cordon: true, drain: false }, draining))).toMatchObject({ phase: 'Granted' })
+  })
+
+  test('may start anew in the write that gives the node back', () => {
+    const out = { ...cordonedNode('a'), spec: { unschedulable: true, taints: [taint] } }
+    const step = decideRequest(world(inPhase('Finishing'), { ...listed, node: out }, spec))
+    expect(step).toMatchObject({ do: 'patchNode', patch: { spec: { unschedulable: null, taints: [] } } })
+  })
+
+  test('stay if they would start anew all the same, and the permission says so', () => {
+    const stubborn = { ...here, node: tainted, daemonSets: known([{ operator: 'Exists' }]) }
+    const granted = statusOf(decideRequest(world(inPhase('Claimed'), stubborn, spec)))
+    const message = expect.stringMatching(/^all pods have left; DaemonSet shop\/log cannot be stopped: .*tolerations/)
+    expect(granted).toMatchObject({ phase: 'Granted', history: [{ message }] })
+    expect(granted.conditions).toContainEqual(expect.objectContaining({ type: 'Drained', status: 'True', message }))
+  })
+})
+
 describe('the number of its slot', () => {
   const one = inPhase('Claimed', { status: { phase: 'Claimed', slot: heldSlot(3), conditions: [] } })
 

@@ -159,7 +159,7 @@ function claimed(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep
   const left = leftMs(request.status?.drain?.startedAt, settings.drain.deadlineMs, now)
   if (plan.left.length === 0) {
     const waits = request.status?.conditions?.some(({ reason }) => reason === volumesAttached) && left <= 0
-    return waits ? drainOverdue(world, node, plan) : grant(world, node, 'all pods have left')
+    return waits ? drainOverdue(world, node, plan) : grant(world, node, plan.waitsFor)
   }
   if (left <= 0 && settings.drain.onDeadline !== 'ForceDelete') return drainOverdue(world, node, plan)
   return { do: 'drain', plan, status: drainStatus(world, plan) }
@@ -177,9 +177,15 @@ export function drainPlan(world: RequestWorld, node: NodeObject, pods = world.po
     ...world,
     pods,
     isNodeReady: isReady(node),
-    settings: { ...drain, isForced: isOver && onDeadline === 'ForceDelete' },
+    settings: { ...drain, stopDaemonSets: daemonSetsToStop(world), isForced: isOver && onDeadline === 'ForceDelete' },
     nowMs: Date.parse(now),
   })
+}
+
+/** Only a cordon keeps them from starting anew, and only a drain has a use for that. */
+function daemonSetsToStop({ request, settings }: RequestWorld): RequestWorld['settings']['drain']['stopDaemonSets'] {
+  const { cordon, drain } = request.spec.service
+  return cordon && drain ? settings.drain.stopDaemonSets : []
 }
 
 function drainOverdue(world: RequestWorld, node: NodeObject, plan: DrainPlan): RequestStep {
@@ -207,11 +213,15 @@ function keepOut(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep
   return cordonStep(world, node, slot) ?? announce(world, node)
 }
 
-function cordonStep({ request, settings, now }: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
+function cordonStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
+  const { request, settings, now } = world
   if (!request.spec.service.cordon) return undefined
   const claim = { request: request.metadata.uid ?? '', token: slot.token, since: now }
-  const { marks } = settings
-  const patch = cordonPatch(node, cordonOwner, claim, { marks, wasUnschedulable: wasUnschedulable(request) })
+  const patch = cordonPatch(node, cordonOwner, claim, {
+    marks: settings.marks,
+    wasUnschedulable: wasUnschedulable(request),
+    stopsDaemonSets: daemonSetsToStop(world).length > 0,
+  })
   return patch && { do: 'patchNode', patch, why: 'no new pods may come' }
 }
 

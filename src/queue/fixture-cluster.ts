@@ -7,7 +7,14 @@ import {
   verbAnnotations,
   type Waiting,
 } from '../api/index.ts'
-import { clearLifecycleConditions, isCordonedBy, type NodePatch, restorePatch } from '../drain/index.ts'
+import {
+  clearLifecycleConditions,
+  type DaemonSets,
+  hasStopTaint,
+  isCordonedBy,
+  type NodePatch,
+  restorePatch,
+} from '../drain/index.ts'
 import type { NodeObject, PodObject } from '../kube/index.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { decideRequest, drainPlan } from './decide-request.ts'
@@ -57,6 +64,7 @@ export class FixtureCluster {
   blockedNode: string | undefined
   writes = 0
   hasLostLedger = false
+  daemonSets: DaemonSets = new Map()
   readonly pods = new Map<string, PodObject[]>()
   readonly machines = new Map<string, Machine>()
   readonly faults: string[] = []
@@ -257,6 +265,7 @@ export class FixtureCluster {
       slot: slotOf(budget.status, request.metadata.name ?? ''),
       node: node?.metadata.uid === nodeUID ? node : undefined,
       podsOnNode: this.pods.get(nodeName) ?? [],
+      daemonSets: this.daemonSets,
       budgets: [],
       silentMs: this.nowMs - (this.machines.get(nodeName)?.lastBeatMs ?? this.nowMs),
       waiting,
@@ -304,7 +313,8 @@ export class FixtureCluster {
         const { nodeName } = request.spec
         const stubborn = this.machines.get(nodeName)?.stubborn
         const gone = step.plan.askNow.filter(
-          ({ pod, how }) => how === 'delete' || !stubborn?.has(pod.metadata.name ?? ''),
+          ({ pod, how }) =>
+            !this.#startsAnew(pod, nodeName) && (how === 'delete' || !stubborn?.has(pod.metadata.name ?? '')),
         )
         const names = new Set(gone.map(({ pod }) => pod.metadata.name))
         this.pods.set(
@@ -314,6 +324,13 @@ export class FixtureCluster {
         return
       }
     }
+  }
+
+  /** As the controller of DaemonSets does, unless the node keeps it from that. */
+  #startsAnew({ metadata: { ownerReferences } }: PodObject, nodeName: string): boolean {
+    const node = this.node(nodeName)
+    const isOfDaemonSet = ownerReferences?.some(({ kind }) => kind === 'DaemonSet') ?? false
+    return isOfDaemonSet && node !== undefined && !hasStopTaint(node, cordonOwner)
   }
 
   #isTrueLive(world: RequestWorld, { phase, outcome }: MaintenanceRequestStatus): boolean {
@@ -336,17 +353,17 @@ export class FixtureCluster {
     const live = this.node(seen?.metadata.name ?? '')
     if (!live || live.metadata.resourceVersion !== metadata.resourceVersion || live.metadata.uid !== metadata.uid)
       return
-    if (spec && spec.unschedulable !== true) this.#checkGivenBack(live)
+    if (spec?.unschedulable === null) this.#checkGivenBack(live)
     const merged = (of: 'annotations' | 'labels') => {
       const pairs = Object.entries({ ...live.metadata[of], ...metadata[of] })
       return Object.fromEntries(pairs.filter((pair): pair is [string, string] => pair[1] !== null))
     }
     const { unschedulable: _, ...rest } = live.spec ?? {}
-    const isOut = spec ? spec.unschedulable === true : live.spec?.unschedulable === true
+    const { unschedulable = live.spec?.unschedulable, taints = live.spec?.taints } = spec ?? {}
     this.put(`node/${live.metadata.name}`, {
       ...live,
       metadata: { ...live.metadata, annotations: merged('annotations'), labels: merged('labels') },
-      spec: { ...rest, ...(isOut ? { unschedulable: true } : {}) },
+      spec: { ...rest, ...(unschedulable ? { unschedulable } : {}), ...(taints ? { taints } : {}) },
     })
   }
 

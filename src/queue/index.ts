@@ -6,7 +6,8 @@ export { foreignLock } from './foreign-locks.ts'
 export { Heartbeats } from './heartbeats.ts'
 export { slotOf } from './ledger.ts'
 export { isReady, type OutNode, shortTime, Tally, takesPods } from './limits.ts'
-export { controllerManager, cordonOwner, finalizer } from './names.ts'
+export { makeRequest } from './make-request.ts'
+export { controllerManager, cordonOwner, finalizer, shortHash } from './names.ts'
 export type { ClaimGates } from './obstacles.ts'
 export { inOrder, isOpen, wantsOut } from './order.ts'
 export type { QueueLog, QueuePorts } from './ports.ts'
@@ -14,7 +15,7 @@ export { queuedTaintPatch } from './queued-taint.ts'
 export type { RequestStep, RequestWorld } from './request-steps.ts'
 export { runQueue } from './run-queue.ts'
 export { settingsOf } from './settings.ts'
-export { openViews, type QueueViews } from './views.ts'
+export { openViews, podsByNode, type QueueViews, requestsOfNode } from './views.ts'
 export {
   type CalendarOf,
   calendarIn,
@@ -26,4 +27,5 @@ export {
   timetableOf,
   viewFreezes,
   viewWindow,
+  type WindowViews,
 } from './windows/index.ts'

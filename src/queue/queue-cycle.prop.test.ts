@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type MaintenanceRequest, requestVerbs, verbAnnotations } from '../api/index.ts'
-import { isCordonedBy } from '../drain/index.ts'
+import { hasStopTaint, isCordonedBy } from '../drain/index.ts'
 import { type Fate, FixtureCluster } from './fixture-cluster.ts'
 import { budget, node, pod, request } from './fixture-world.ts'
 import { cordonOwner } from './names.ts'
@@ -11,6 +11,8 @@ import { isOpen } from './order.ts'
 
 const nodeNames = ['a', 'b', 'c'] as const
 const hour = 3_600_000
+const shipper = { namespace: 'shop', name: 'log' }
+const ofShipper = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'log', uid: 'log', controller: true }]
 const inProgress = 'weave.works/kured-reboot-in-progress'
 
 const requestSeeds = fc.record({
@@ -37,6 +39,7 @@ const clusterSeeds = fc.record({
   blocked: fc.constantFrom(undefined, ...nodeNames),
   stubborn: fc.constantFrom(undefined, ...nodeNames),
   mute: fc.constantFrom(undefined, ...nodeNames),
+  stopsDaemonSets: fc.boolean(),
 })
 
 type ClusterSeed = typeof clusterSeeds extends fc.Arbitrary<infer Seed> ? Seed : never
@@ -50,9 +53,11 @@ function clusterOf(seed: ClusterSeed): FixtureCluster {
     limits,
     onNodeLost,
     timing: { soak, lead, minReadySeconds, heartbeatTimeout: '60s' },
+    ...(seed.stopsDaemonSets ? { defaults: { drain: { stopDaemonSets: [shipper] } } } : {}),
     marks: { annotationsOf: ['Kured'], labelsWhileOut: { state: 'out' }, labelsAfter: { state: 'back' } },
   })
   cluster.put('budget', made)
+  cluster.daemonSets = new Map([['log', { metadata: { ...shipper, uid: 'log' } }]])
   for (const name of nodeNames) {
     const zone: Record<string, string> = name === 'c' ? {} : { zone: 'z' }
     const readySince = '2026-02-01T00:00:00Z'
@@ -60,7 +65,7 @@ function clusterOf(seed: ClusterSeed): FixtureCluster {
       `node/${name}`,
       node(name, { labels: zone, bootID: `boot-${name}`, readySince, isCordoned: seed.cordoned === name }),
     )
-    cluster.pods.set(name, [pod(`${name}-1`), pod(`${name}-2`)])
+    cluster.pods.set(name, [pod(`${name}-1`), pod(`${name}-2`), pod(`${name}-log`, { ownerReferences: ofShipper })])
     cluster.machines.set(name, {
       bootID: `boot-${name}`,
       isAgentAlive: seed.mute !== name,
@@ -278,7 +283,8 @@ test('whatever happens, the queue comes to rest, keeps its limits on the way, an
       ])
       for (const one of cluster.nodes) {
         const says = one.status?.conditions?.some(({ reason }) => reason === 'FettleMaintenance') ?? false
-        if ((isCordonedBy(one, cordonOwner) || says) && !held.has(one.metadata.uid ?? ''))
+        const bears = isCordonedBy(one, cordonOwner) || hasStopTaint(one, cordonOwner) || says
+        if (bears && !held.has(one.metadata.uid ?? ''))
           throw new Error(`${one.metadata.name} was left behind: ${textOf(cluster)}`)
         // With the cordon somebody took away what was noted of them.
         const isNoteLost = story.some(({ deed }) => deed === 'dropCordon')

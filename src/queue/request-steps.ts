@@ -1,5 +1,5 @@
 import type { HeldReason, MaintenanceRequest, MaintenanceRequestStatus, Outcome, Slot, Waiting } from '../api/index.ts'
-import type { DrainPlan, LifecyclePatch, NodePatch } from '../drain/index.ts'
+import type { DaemonSets, DrainPlan, LifecyclePatch, NodePatch } from '../drain/index.ts'
 import type { NodeObject, PodDisruptionBudget, PodObject } from '../kube/index.ts'
 import { isOpen } from './order.ts'
 import { enterPhase, withCondition } from './request-status.ts'
@@ -19,8 +19,8 @@ export interface RequestWorld {
   readonly node: NodeObject | undefined
   readonly podsOnNode: readonly PodObject[]
   readonly budgets: readonly PodDisruptionBudget[]
-  /** UIDs of the DaemonSets that exist; undefined is unknown. */
-  readonly daemonSets?: ReadonlySet<string>
+  /** The DaemonSets that exist; undefined is unknown. */
+  readonly daemonSets?: DaemonSets
   /** Tells Fettle's own controller pods. */
   readonly ownPods?: (pod: PodObject) => boolean
   /** Whether another node could run them. */

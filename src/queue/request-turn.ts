@@ -6,7 +6,7 @@ import {
   verbAnnotations,
   type Waiting,
 } from '../api/index.ts'
-import { volumesOn, volumesToWaitFor, withdrawEvictionRequests } from '../drain/index.ts'
+import { daemonSetsByUid, volumesOn, volumesToWaitFor, withdrawEvictionRequests } from '../drain/index.ts'
 import { type PodObject, resources } from '../kube/index.ts'
 import { withCondition } from './conditions.ts'
 import { decideRequest, drainPlan, volumesAttached } from './decide-request.ts'
@@ -63,7 +63,7 @@ export async function takeRequestTurn(
         { request: name, node: request.spec.nodeName, unschedulable: step.patch.spec?.unschedulable },
         step.why,
       )
-      tellOfRepair(ports, world, step.patch.metadata.annotations === undefined)
+      tellOfRepair(ports, world, step.patch.metadata.annotations === undefined && !world.node?.spec?.unschedulable)
       return undefined
     case 'patchNodeStatus':
       await patchNode(ports, request, { type: 'strategic', body: step.patch }, { subresource: 'status' }, signal)
@@ -113,7 +113,7 @@ function drainWorld(
 ): Partial<RequestWorld> & Pick<RequestWorld, 'budgets'> {
   return {
     budgets: [...views.disruptionBudgets.values()],
-    daemonSets: new Set([...views.daemonSets.values()].map(({ metadata }) => metadata.uid ?? '')),
+    daemonSets: daemonSetsByUid(views.daemonSets.values()),
     ownPods: (pod) => isOwnPod(pod, ownNamespace),
     hasOtherNodes: [...views.nodes.values()].some((other) => other.metadata.name !== nodeName && takesPods(other)),
     offersEvictionRequest,

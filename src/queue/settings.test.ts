@@ -13,6 +13,7 @@ test('without a word of anybody our own settings hold', () => {
       backend: 'Auto',
       unmanaged: 'Refuse',
       waitForVolumes: false,
+      stopDaemonSets: [],
     },
     workMs: 7_200_000,
     returnMs: 900_000,
@@ -50,6 +51,20 @@ test("the budget's word goes before ours, and the request's before both, each fi
     workMs: 60_000,
     maxReboots: 2,
   })
+})
+
+test('an empty list of DaemonSets to stop is a word', () => {
+  const [theirs, own] = [
+    { namespace: 'kube-system', name: 'log' },
+    { namespace: 'shop', name: 'cache' },
+  ]
+  const told = { ...spec, defaults: { drain: { stopDaemonSets: [theirs] } } }
+  const stopped = (more: Parameters<typeof request>[2]) =>
+    settingsOf(request('r', 'a', more), told).drain.stopDaemonSets
+  expect(stopped({})).toEqual([theirs])
+  expect(stopped({ spec: { drain: { onDeadline: 'Hold' } } })).toEqual([theirs])
+  expect(stopped({ spec: { drain: { stopDaemonSets: [own] } } })).toEqual([own])
+  expect(stopped({ spec: { drain: { stopDaemonSets: [] } } })).toEqual([])
 })
 
 test('an empty list of windows is no word', () => {

@@ -1,4 +1,5 @@
 import type { MaintenanceBudgetSpec, MaintenanceRequest, Marks } from '../api/index.ts'
+import type { DaemonSetName } from '../drain/index.ts'
 import { durationMs } from '../time/index.ts'
 
 /** What holds for a request: its own word, else the budget's, else ours. */
@@ -11,6 +12,7 @@ export interface RequestSettings {
     readonly backend: 'Auto' | 'Eviction' | 'EvictionRequest' | 'Delete'
     readonly unmanaged: 'Refuse' | 'Evict'
     readonly waitForVolumes: boolean
+    readonly stopDaemonSets: readonly DaemonSetName[]
   }
   readonly workMs: number
   readonly returnMs: number
@@ -32,7 +34,14 @@ const ours: {
   readonly deadlines: Complete<DeadlinesText>
   readonly timing: NonNullable<MaintenanceBudgetSpec['timing']>
 } = {
-  drain: { deadline: '30m', onDeadline: 'Hold', backend: 'Auto', unmanaged: 'Refuse', waitForVolumes: false },
+  drain: {
+    deadline: '30m',
+    onDeadline: 'Hold',
+    backend: 'Auto',
+    unmanaged: 'Refuse',
+    waitForVolumes: false,
+    stopDaemonSets: [],
+  },
   deadlines: { work: '2h', return: '15m', maxReboots: 5 },
   timing: { soak: '0s', lead: '0s', heartbeatTimeout: '60s', minReadySeconds: 30 },
 }
@@ -53,6 +62,7 @@ export function settingsOf(
       backend: drain.backend,
       unmanaged: drain.unmanaged,
       waitForVolumes: drain.waitForVolumes,
+      stopDaemonSets: drain.stopDaemonSets,
     },
     workMs: durationMs(deadlines.work),
     returnMs: durationMs(deadlines.return),

@@ -4,6 +4,7 @@ import {
   maintenanceBudgets,
   maintenanceRequests,
 } from '../api/index.ts'
+import type { DaemonSetObject } from '../drain/index.ts'
 import {
   type KubeObject,
   type Lease,
@@ -23,7 +24,7 @@ export interface QueueViews {
   readonly disruptionBudgets: ResourceCache<PodDisruptionBudget>
   readonly requests: ResourceCache<MaintenanceRequest>
   readonly budgets: ResourceCache<MaintenanceBudget>
-  readonly daemonSets: ResourceCache<KubeObject>
+  readonly daemonSets: ResourceCache<DaemonSetObject>
   /** Signs of life of nodes at work. */
   readonly heartbeats: ResourceCache<Lease>
 }
@@ -41,15 +42,17 @@ export function openViews(caches: SharedCaches): QueueViews {
       indexes: { [requestsByNode]: nodeUidOf },
     }),
     budgets: caches.of<MaintenanceBudget>({ resource: maintenanceBudgets }),
-    daemonSets: caches.of<KubeObject>({ resource: resources.daemonSets, trim: onlyMetadata }),
+    daemonSets: caches.of<DaemonSetObject>({ resource: resources.daemonSets, trim: onlyWhatIsAsked }),
     heartbeats: caches.of<Lease>({ resource: resources.leases, namespace: heartbeatNamespace }),
   }
 }
 
-/** Of a DaemonSet only its existence and its annotations are asked for. */
-const onlyMetadata = ({
+/** Of a DaemonSet only its existence, its annotations, what its pods tolerate and how many are ready are asked for. */
+const onlyWhatIsAsked = ({
   metadata: { name, namespace, uid, resourceVersion, annotations },
-}: KubeObject): KubeObject => ({
+  spec,
+  status,
+}: DaemonSetObject): DaemonSetObject => ({
   metadata: {
     ...(name === undefined ? {} : { name }),
     ...(namespace === undefined ? {} : { namespace }),
@@ -57,6 +60,8 @@ const onlyMetadata = ({
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(annotations === undefined ? {} : { annotations }),
   },
+  spec: { template: { spec: { tolerations: spec?.template?.spec?.tolerations ?? [] } } },
+  status: { numberReady: status?.numberReady ?? 0 },
 })
 const nodeNameOf = (pod: PodObject) => pod.spec?.nodeName
 const nodeUidOf = (request: MaintenanceRequest) => request.spec.nodeUID
