@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { Witness } from '../test/load/witness.ts'
 import { agentKubeconfig, agentToken } from '../test/support/agent-token.ts'
 import { installCrds } from '../test/support/queue-cluster.ts'
 import { type Bench, type Metrics, medians } from './bench.ts'
+import { cpuSecondsOf, rssMiBOf } from './process-figures.ts'
 
 const clusterName = 'bench-agent'
 const nodeName = 'node-0'
@@ -68,11 +69,11 @@ async function runOnce(client: KubeClient, folder: string, kubeconfig: string): 
   const agent = startAgent(folder, host, kubeconfig)
   try {
     await sleep(10_000)
-    const [cpuBefore, writesBefore] = [cpuSeconds(agent), writes.count]
+    const [cpuBefore, writesBefore] = [cpuSecondsOf(agent.pid), writes.count]
     await sleep(idleSeconds * 1000)
-    const cpuSecondsPerHour = ((cpuSeconds(agent) - cpuBefore) * 3600) / idleSeconds
+    const cpuSecondsPerHour = ((cpuSecondsOf(agent.pid) - cpuBefore) * 3600) / idleSeconds
     const steadyStateWrites = writes.count - writesBefore
-    const rssMiB = rssOf(agent)
+    const rssMiB = rssMiBOf(agent.pid)
     const waits: number[] = []
     for (let index = 0; index < files; index++) waits.push(await seenToRequest(client, requests, join(host, 'var')))
     const sorted = waits.sort((a, b) => a - b)
@@ -129,15 +130,4 @@ async function seenToRequest(
   await requests.until(name, (request) => request === undefined, 30_000)
   await sleep(100)
   return ms
-}
-
-function cpuSeconds({ pid }: ChildProcess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  const ticksPerSecond = 100
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-}
-
-function rssOf({ pid }: ChildProcess): number {
-  const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kib) / 1024
 }

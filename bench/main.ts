@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { agentBench } from './agent.ts'
 import { type Bench, type BenchOptions, formatResult, type Peer } from './bench.ts'
 import { drainBench } from './drain.ts'
+import { profilesBench } from './profiles.ts'
 import { queueBench } from './queue.ts'
 import { watchBench } from './watch.ts'
 
@@ -9,6 +10,7 @@ import { watchBench } from './watch.ts'
 const benches: Readonly<Record<string, Bench>> = {
   agent: agentBench,
   drain: drainBench,
+  profiles: profilesBench,
   queue: queueBench,
   watch: watchBench,
 }

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AgentSettings, addAgentCommand } from './agent.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
-import type { CliContext } from './context.ts'
+import { type CliContext, CliFault } from './context.ts'
 import { defaultHttpHost, logLevel, wholeNumber } from './options.ts'
 
 /** What `fettle controller` and `fettle agent` start; composed in main. */
@@ -19,12 +20,38 @@ export interface ControllerSettings extends ClusterFlags {
   readonly httpHost: string
   readonly httpPort: number
   readonly logLevel: string
+  /** The file of maintenance profiles; none if there are none. */
+  readonly profiles?: string
+  /** Profiles decide, and change nothing. */
+  readonly isDryRun: boolean
+  /** Further places to answer at, as deployments of maintenance-controller expect it. */
+  readonly metricsAddress?: Address
+  readonly healthAddress?: Address
 }
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+type ControllerFlags = Omit<ControllerSettings, 'identity' | 'isDryRun' | 'metricsAddress' | 'healthAddress'> & {
+  readonly profilesDryRun?: true
+  readonly metricsAddr?: Address
+  readonly healthAddr?: Address
+  readonly kubecontext?: string
+  readonly enableEsxMaintenance?: true
+  readonly enableKubernikusMaintenance?: true
+}
+
+/** Where maintenance-controller looks for it. */
+const usualFile = 'config/maintenance.yaml'
 
 /** `fettle controller` and `fettle agent`: the programs that run in the cluster. */
 export function addProgramCommands(program: Command, context: CliContext, programs: Programs): void {
   const env = process.env
-  addClusterOptions(program.command('controller'))
+  const controller = addClusterOptions(program.command('controller'))
+  for (const option of forOriginal()) controller.addOption(option)
+  controller
     .description('run the controller; in a cluster its Deployment does this')
     .option('--namespace <name>', 'where the leader lease is', env['POD_NAMESPACE'] ?? 'fettle-system')
     .option('--lease-name <name>', 'name of the leader lease', 'fettle-controller')
@@ -37,13 +64,65 @@ export function addProgramCommands(program: Command, context: CliContext, progra
     .option('--http-host <address>', 'where to serve /healthz, /readyz and /metrics', defaultHttpHost())
     .option('--http-port <port>', 'and on which port', wholeNumber(0, 65_535), 8080)
     .addOption(logLevel())
-    .action(async (flags: Omit<ControllerSettings, 'identity'>) => {
+    .option('--profiles <file>', `maintenance profiles; without it ${usualFile}, if that is there`)
+    .option('--profiles-dry-run', 'profiles say what they would do, and change nothing')
+    .addOption(
+      new Option('--metrics-addr <address>', 'also serve /metrics and /api/v1/info here, such as :8082').argParser(
+        addressOf,
+      ),
+    )
+    .addOption(
+      new Option('--health-addr <address>', 'also serve /healthz and /readyz here, such as :8081').argParser(addressOf),
+    )
+    .action(async (flags: ControllerFlags) => {
+      if (flags.enableEsxMaintenance || flags.enableKubernikusMaintenance)
+        throw new CliFault(
+          'ESX and Kubernikus are not taken care of by this version: leave them to maintenance-controller, and take the flag away',
+        )
+      const { metricsAddr, healthAddr, profilesDryRun, kubecontext, profiles, ...settings } = flags
+      const file = profiles ?? (existsSync(usualFile) ? usualFile : undefined)
       await programs.controller(
-        { ...flags, identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}` },
+        {
+          ...settings,
+          ...(kubecontext === undefined ? {} : { context: kubecontext }),
+          ...(file === undefined ? {} : { profiles: file }),
+          ...(metricsAddr === undefined ? {} : { metricsAddress: metricsAddr }),
+          ...(healthAddr === undefined ? {} : { healthAddress: healthAddr }),
+          isDryRun: profilesDryRun === true,
+          identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}`,
+        },
         context.signal,
       )
       // It was told to stop and did: to whoever runs it that is success.
       context.exitCode(0)
     })
   addAgentCommand(program, context, programs.agent)
+}
+
+/** What deployments of maintenance-controller say, so that they need not change: what has no meaning here is taken and ignored. */
+function forOriginal(): Option[] {
+  const ignored = [
+    ['--enable-leader-election', 'there is always one'],
+    ['--pprof-addr <address>', 'Node has other ways'],
+    ['--metrics-timeout <duration>', 'figures are not lost'],
+    ['--zap-devel [flag]', 'see --log-level'],
+    ['--zap-encoder <name>', 'logs are JSON'],
+    ['--zap-log-level <level>', 'see --log-level'],
+    ['--zap-stacktrace-level <level>', 'see --log-level'],
+    ['--zap-time-encoding <name>', 'logs are JSON'],
+  ] as const
+  return [
+    new Option('--kubecontext <name>', 'the same as --context').env('KUBECONTEXT').hideHelp(),
+    new Option('--enable-esx-maintenance', 'refused').hideHelp(),
+    new Option('--enable-kubernikus-maintenance', 'refused').hideHelp(),
+    ...ignored.map(([flags, why]) => new Option(flags, `for maintenance-controller: ${why}`).hideHelp()),
+  ]
+}
+
+/** As Go writes it: `:8080` listens everywhere. */
+function addressOf(text: string): Address {
+  const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? []
+  if (port === '' || Number(port) > 65_535)
+    throw new InvalidArgumentError('write host:port, or :8080 to listen on all addresses')
+  return { host: host.replace(/^\[|\]$/g, '') || defaultHttpHost(), port: Number(port) }
 }

@@ -11,6 +11,7 @@ import { addImportCommands } from './import.ts'
 import { addInstallCommands } from './install.ts'
 import { addLockCommands } from './lock.ts'
 import { addNodeCommands } from './node.ts'
+import { addProfilesCommands } from './profiles.ts'
 import { addQueueCommand } from './queue.ts'
 import { addStatusCommand } from './status.ts'
 import { addWindowsCommands } from './windows.ts'
@@ -31,6 +32,7 @@ export function createProgram(context: CliContext, programs: Programs): Command 
   addLockCommands(program, context)
   addWindowsCommands(program, context)
   addFreezeCommands(program, context)
+  addProfilesCommands(program, context)
   addImportCommands(program, context)
   addHostCommands(program, context)
   addInstallCommands(program, context)

@@ -66,6 +66,14 @@ export interface PodObject extends KubeObject {
     readonly priorityClassName?: string
     readonly terminationGracePeriodSeconds?: number
     readonly volumes?: readonly PodVolume[]
+    /** In a cache only what it prefers. */
+    readonly affinity?: {
+      readonly nodeAffinity?: {
+        readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
+          readonly preference?: { readonly matchExpressions?: LabelSelector['matchExpressions'] }
+        }[]
+      }
+    }
   }
   readonly status?: {
     readonly phase?: string

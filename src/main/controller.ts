@@ -15,8 +15,9 @@ import {
 } from '../kube/index.ts'
 import { NotifyCounts, runNotify } from '../notify/index.ts'
 import { BlockerBoard, Heartbeats, openViews, openWindowViews, runQueue, runWindowStatus } from '../queue/index.ts'
-import { metricsText, startHttp } from '../server/index.ts'
+import { type HttpOptions, type HttpServer, metricsText, startHttp } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
+import { Profiles } from './profiles.ts'
 
 /** The controller: all replicas watch and answer, one of them leads and writes. Returns after a graceful stop. */
 export async function runController(settings: ControllerSettings, signal: AbortSignal): Promise<void> {
@@ -36,22 +37,28 @@ export async function runController(settings: ControllerSettings, signal: AbortS
   })
   const views = openViews(caches)
   const windows = openWindowViews(caches, { client, namespace: settings.namespace, signal })
+  const profiles =
+    settings.profiles === undefined
+      ? undefined
+      : new Profiles(settings.profiles, settings, { client, caches, views, windows, log, signal })
   const notifyCounts = new NotifyCounts()
   let leaderToken: number | undefined
-  const http = await startHttp({
-    host: settings.httpHost,
-    port: settings.httpPort,
+  const pages = {
     notReady: () =>
       [...caches.all()].flatMap(([key, cache]) => (cache.isSynced ? [] : [`the first list of ${key} is not complete`])),
+    remarks: () => profiles?.problems() ?? [],
     metrics: metricsText({
       views,
       caches,
       isLeader: () => leaderToken !== undefined,
       requests: () => client.counters(),
       notifications: () => notifyCounts.all(),
+      profiles: () => profiles?.figures(),
     }),
-  })
-  log.info({ version: manifest.version, port: http.port }, 'started')
+    ...(profiles ? { info: () => profiles.info() } : {}),
+  }
+  const listeners = await startListeners(settings, pages)
+  log.info({ version: manifest.version, port: listeners[0]?.port }, 'started')
   try {
     await caches.waitForSync(signal)
     await runAsLeader(
@@ -103,7 +110,8 @@ export async function runController(settings: ControllerSettings, signal: AbortS
           )
           const ownNamespace = settings.namespace
           const notify = runNotify({ ...doors, views, ownNamespace, recorder, counts: notifyCounts }, stop)
-          await Promise.all([queue, runWindowStatus({ ...doors, views: windows }, stop), notify])
+          const rounds = [queue, runWindowStatus({ ...doors, views: windows }, stop), notify]
+          await Promise.all([...rounds, profiles?.run(term, stop)])
           await recorder.stop(AbortSignal.timeout(2_000))
         } finally {
           leaderToken = undefined
@@ -115,10 +123,22 @@ export async function runController(settings: ControllerSettings, signal: AbortS
   } finally {
     // Probes that are under way still get their answer.
     await sleep(50)
-    await http.close()
+    await Promise.all(listeners.map((http) => http.close()))
     client.close()
     log.info({}, 'stopped')
   }
+}
+
+/** One for each port that is asked for, however many roles it has. All of them answer the same. */
+async function startListeners(
+  { httpHost, httpPort, metricsAddress, healthAddress }: ControllerSettings,
+  pages: Omit<HttpOptions, 'host' | 'port'>,
+): Promise<HttpServer[]> {
+  const asked = [{ host: httpHost, port: httpPort }, ...[metricsAddress, healthAddress].flatMap((one) => one ?? [])]
+  const places = asked.filter(({ port }, index) => asked.findIndex((other) => other.port === port) === index)
+  const listeners: HttpServer[] = []
+  for (const place of places) listeners.push(await startHttp({ ...pages, ...place }))
+  return listeners
 }
 
 /** A leader that cannot renew stops after two thirds of the time, and renews five times in it. */

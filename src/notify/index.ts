@@ -1,2 +1,5 @@
+export { type Delivery, delivered, inTime, undelivered } from './delivery.ts'
+export { type Letter, postMail } from './mail.ts'
 export { type NotifyCount, NotifyCounts } from './notify-counts.ts'
+export { isAddress, type Post, post } from './post.ts'
 export { type NotifyPorts, runNotify } from './run-notify.ts'

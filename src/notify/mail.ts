@@ -7,7 +7,33 @@ import type { Message } from './message.ts'
 
 type Mail = NonNullable<Notification['mail']>
 
-/** By SMTP, on a connection of its own, which is gone afterwards. */
+/** One mail, and who takes it. */
+export interface Letter {
+  readonly host: string
+  readonly port: number
+  /** First: from the first byte. Required, Offered: by STARTTLS; the latter in the clear if the server knows none. */
+  readonly tls: 'First' | 'Required' | 'Offered' | 'None'
+  readonly login?: Login | undefined
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly text: string
+}
+
+interface Login {
+  readonly user: string
+  readonly password: Secret
+  /** On whose behalf, which is said in PLAIN alone; and it is said even to a server that does not ask. */
+  readonly identity?: string
+}
+
+const tlsOf: Readonly<Record<NonNullable<Mail['security']>, Letter['tls']>> = {
+  TLS: 'First',
+  StartTLS: 'Required',
+  None: 'None',
+}
+
+/** As a notification of the budget says. */
 export function sendMail(
   mail: Mail,
   message: Message,
@@ -15,50 +41,72 @@ export function sendMail(
   signal: AbortSignal,
 ): Promise<Delivery> {
   const send = async (within: AbortSignal): Promise<Delivery> => {
-    const { passwordSecretKey } = mail
+    const { passwordSecretKey, username: user, host, port, from, to, security } = mail
     const password = passwordSecretKey === undefined ? undefined : await readSecret(passwordSecretKey, within)
     if (typeof password === 'string') return undelivered(password, true)
-    // Our own socket, because the package has no way to be stopped.
-    const connection = connect({ host: mail.host, port: mail.port, signal: within })
-    // For faults at a moment when nobody else listens.
-    connection.on('error', () => undefined)
-    try {
-      await once(connection, 'connect')
-      return await converse(mail, message, connection, password)
-    } catch (error) {
-      within.throwIfAborted()
-      return judge(error)
-    } finally {
-      connection.destroy()
-    }
+    const tls = tlsOf[security ?? 'StartTLS']
+    const login = tls !== 'None' && user !== undefined && password ? { user, password } : undefined
+    const { subject, text } = message
+    return postMail({ host, port, tls, login, from, to, subject, text }, within)
   }
   return inTime(send, clock, signal)
 }
 
-async function converse(
-  { host, port, security, from, to, username }: Mail,
-  { subject, text }: Message,
-  connection: Socket,
-  password: Secret | undefined,
-): Promise<Delivery> {
-  const isProtected = security !== 'None'
+/** By SMTP, on a connection of its own, which is gone afterwards. Throws only when the signal aborts. */
+export async function postMail(letter: Letter, signal: AbortSignal): Promise<Delivery> {
+  // Our own socket, because the package has no way to be stopped.
+  const connection = connect({ host: letter.host, port: letter.port, signal })
+  // For faults at a moment when nobody else listens.
+  connection.on('error', () => undefined)
+  try {
+    await once(connection, 'connect')
+    return await converse(letter, connection)
+  } catch (error) {
+    signal.throwIfAborted()
+    return judge(error)
+  } finally {
+    connection.destroy()
+  }
+}
+
+async function converse(letter: Letter, connection: Socket): Promise<Delivery> {
+  const { host, port, tls, login, from, to, subject, text } = letter
   // Only who sends mail waits for it: every other start of the program is a tenth of a second shorter.
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     host,
     port,
     connection,
-    secure: security === 'TLS',
+    secure: tls === 'First',
     // Never in the clear because somebody in between took the offer out.
-    requireTLS: security === 'StartTLS',
-    ignoreTLS: !isProtected,
-    ...(isProtected && username !== undefined && password ? { auth: { user: username, pass: password.reveal() } } : {}),
+    requireTLS: tls === 'Required',
+    ignoreTLS: tls === 'None',
+    ...(login ? authOf(login) : {}),
     disableFileAccess: true,
     disableUrlAccess: true,
   })
   const { rejected } = await transport.sendMail({ from, to: [...to], subject, text })
   if (rejected.length === 0) return delivered
   return undelivered(`the mail server refused ${rejected.length} of ${to.length} receivers`, false)
+}
+
+interface PlainContext {
+  readonly sendCommand: (line: string) => Promise<{ readonly status: number }>
+}
+
+function authOf({ user, password, identity }: Login) {
+  const pass = password.reveal()
+  if (identity === undefined) return { auth: { user, pass } }
+  const words = Buffer.from([identity, user, pass].join('\0')).toString('base64')
+  const plain = async ({ sendCommand }: PlainContext) => {
+    const { status } = await sendCommand(`AUTH PLAIN ${words}`)
+    if (status !== 235) throw new Error('refused')
+  }
+  return {
+    auth: { type: 'custom' as const, method: 'PLAIN', user, pass },
+    customAuth: { PLAIN: plain },
+    forceAuth: true,
+  }
 }
 
 /** Codes alone: what the server said may repeat what it was sent. */

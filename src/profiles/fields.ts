@@ -32,6 +32,10 @@ export function required<K extends FieldKind>(kind: K, about: string): Field<K> 
   return { kind, about, isRequired: true, fallback: empty[kind] }
 }
 
-export function optional<K extends FieldKind>(kind: K, about: string, fallback: FieldValues[K] = empty[kind]): Field<K> {
+export function optional<K extends FieldKind>(
+  kind: K,
+  about: string,
+  fallback: FieldValues[K] = empty[kind],
+): Field<K> {
   return { kind, about, isRequired: false, fallback }
 }

@@ -1,4 +1,4 @@
-import type { KubeClient, NodeObject, PodObject } from '../kube/index.ts'
+import type { EventRecorder, KubeClient, NodeObject, PodDisruptionBudget, PodObject } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 import type { ConfigOf, Fields } from './fields.ts'
 import type { State } from './names.ts'
@@ -41,12 +41,16 @@ export interface NodeDraft {
 export interface ClusterView {
   nodes(): Iterable<NodeObject>
   podsOn(node: string): Iterable<PodObject>
+  /** Whoever drains lists them otherwise. */
+  disruptionBudgets?(): Iterable<PodDisruptionBudget>
 }
 
 /** What plugins that ask or tell somebody need. Every call takes the signal, which carries the deadline. */
 export interface PluginDoors {
   readonly client: KubeClient
   readonly clock: Clock
+  /** Tells people what happens to pods and nodes. */
+  readonly events?: Pick<EventRecorder, 'record'>
 }
 
 /** Whose turn it is in the pass. */
@@ -102,6 +106,8 @@ export interface NotifyContext {
   readonly lastProfile: string
   readonly isInMaintenance: boolean
   readonly lastTransitionMs: number
+  /** The same as it is stored, to the nanosecond; templates show this one if it is given. */
+  readonly lastTransitionText?: string
   readonly isDetailed: boolean
   readonly node: NodeObject
 }

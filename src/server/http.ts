@@ -7,8 +7,12 @@ export interface HttpOptions {
   readonly host: string
   /** One sentence for each thing that is not ready; empty means ready. */
   readonly notReady: () => readonly string[]
+  /** What people should know though the program is ready. */
+  readonly remarks?: () => readonly string[]
   /** Prometheus text. */
   readonly metrics: () => Promise<string>
+  /** What the info API of profiles answers; without it there is none here. */
+  readonly info?: () => unknown
 }
 
 export interface HttpServer {
@@ -16,7 +20,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Health, readiness and metrics. Nothing here changes anything. */
+/** Health, readiness, metrics, and what profiles do. Nothing here changes anything. */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const server = createServer((request, response) => {
     answer(options, request.method ?? 'GET', request.url ?? '/', response).catch((error: unknown) => {
@@ -37,6 +41,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   }
 }
 
+const infoPath = '/api/v1/info'
+
 async function answer(options: HttpOptions, method: string, url: string, response: ServerResponse): Promise<void> {
   if (method !== 'GET' && method !== 'HEAD') return say(response, 405, 'only GET is answered here')
   const path = url.replace(/\?.*/s, '')
@@ -45,13 +51,15 @@ async function answer(options: HttpOptions, method: string, url: string, respons
       return say(response, 200, 'ok')
     case '/readyz': {
       const missing = options.notReady()
-      return say(response, missing.length === 0 ? 200 : 503, missing.length === 0 ? 'ok' : missing.join('\n'))
+      const lines = [...(missing.length === 0 ? ['ok'] : missing), ...(options.remarks?.() ?? [])]
+      return say(response, missing.length === 0 ? 200 : 503, lines.join('\n'))
     }
     case '/metrics':
       return say(response, 200, await options.metrics(), 'text/plain; version=0.0.4; charset=utf-8')
-    default:
-      return say(response, 404, 'there are /healthz, /readyz and /metrics')
+    case infoPath:
+      if (options.info) return say(response, 200, JSON.stringify(options.info()), 'application/json')
   }
+  say(response, 404, `there are /healthz, /readyz${options.info ? `, ${infoPath}` : ''} and /metrics`)
 }
 
 function say(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {

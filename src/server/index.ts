@@ -1,2 +1,2 @@
-export { type HttpServer, startHttp } from './http.ts'
-export { metricDefinitions, metricsText } from './metrics.ts'
+export { type HttpOptions, type HttpServer, startHttp } from './http.ts'
+export { counterDefinitions, metricDefinitions, metricsText, type ProfileFigures } from './metrics.ts'

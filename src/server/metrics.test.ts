@@ -20,6 +20,7 @@ function sources(figures: Figures): MetricSources {
     isLeader: () => figures.isLeader,
     requests: () => ({}),
     notifications: () => [],
+    profiles: () => undefined,
   } as unknown as MetricSources
 }
 
@@ -71,6 +72,37 @@ test('every figure is told', async () => {
 
     # HELP fettle_notifications Notifications since the process began, by result: sent or failed
     # TYPE fettle_notifications gauge
+
+    # HELP fettle_profile_nodes Nodes by profile and state
+    # TYPE fettle_profile_nodes gauge
+
+    # HELP fettle_profile_overdue Nodes on which a profile has stayed longer in its state than its deadline
+    # TYPE fettle_profile_overdue gauge
+
+    # HELP fettle_profiles_file_current 1 while the file of profiles is in force as it is; 0 while an older version is, because it cannot be read
+    # TYPE fettle_profiles_file_current gauge
+    fettle_profiles_file_current 0
+
+    # HELP fettle_profiles_file_problems What is wrong or odd in the file of profiles
+    # TYPE fettle_profiles_file_problems gauge
+
+    # HELP maintenance_controller_pod_shuffle_count Pods on nodes that a profile took into maintenance, by owner
+    # TYPE maintenance_controller_pod_shuffle_count counter
+
+    # HELP maintenance_controller_pod_shuffles_per_replica The same, as a part of the owner's replicas
+    # TYPE maintenance_controller_pod_shuffles_per_replica counter
+
+    # HELP maintenance_controller_transition_failure_count Looks at a node on which a profile failed
+    # TYPE maintenance_controller_transition_failure_count counter
+
+    # HELP fettle_profile_pod_shuffles Pods on nodes that a profile took into maintenance, by owner and namespace
+    # TYPE fettle_profile_pod_shuffles counter
+
+    # HELP fettle_profile_transitions Changes of state that were stored, by the new state
+    # TYPE fettle_profile_transitions counter
+
+    # HELP fettle_profile_messages_not_sent Failed tries to send a message of a profile
+    # TYPE fettle_profile_messages_not_sent counter
     "
   `)
 })
@@ -97,4 +129,38 @@ test('names and units follow the rules of Prometheus, and each is explained once
     expect(name).not.toMatch(/_total$/)
     expect(help).not.toBe('')
   }
+})
+
+test('what profiles count is told under the names that dashboards know, and one series stands for all namespaces', async () => {
+  const shuffle = (namespace: string, value: number) => ({
+    labels: { owner: 'deployment_web', profile: 'p', namespace },
+    value,
+  })
+  const profiles = {
+    failures: [{ labels: { profile: 'p' }, value: 3 }],
+    shuffles: [shuffle('a', 2), shuffle('b', 1)],
+    shufflesPerReplica: [shuffle('a', 0.5), shuffle('b', 0.25)],
+    transitions: [{ labels: { profile: 'p', state: 'operational' }, value: 4 }],
+    notSent: [],
+    overdue: ['p', 'p'],
+    nodes: [{ profile: 'p', state: 'operational' }],
+    isFileCurrent: false,
+    fileProblems: [{ severity: 'error' }],
+  }
+  const told = metricsText({ ...sources(busy), profiles: () => profiles })
+  const text = await told()
+  for (const line of [
+    '# TYPE maintenance_controller_pod_shuffle_count counter',
+    'maintenance_controller_pod_shuffle_count{owner="deployment_web",profile="p"} 3',
+    'maintenance_controller_pod_shuffles_per_replica{owner="deployment_web",profile="p"} 0.75',
+    'maintenance_controller_transition_failure_count{profile="p"} 3',
+    'fettle_profile_pod_shuffles{owner="deployment_web",namespace="b",profile="p"} 1',
+    'fettle_profile_transitions{profile="p",state="operational"} 4',
+    'fettle_profile_overdue{profile="p"} 2',
+    'fettle_profile_nodes{profile="p",state="operational"} 1',
+    'fettle_profiles_file_current 0',
+    'fettle_profiles_file_problems{severity="error"} 1',
+  ])
+    expect(text).toContain(`${line}\n`)
+  expect(await told(), 'asking does not count').toBe(text)
 })

@@ -1,4 +1,4 @@
-import { Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { budgetName } from '../api/index.ts'
 import type { RequestCounters, SharedCaches } from '../kube/index.ts'
 import type { NotifyCount } from '../notify/index.ts'
@@ -11,7 +11,75 @@ export interface MetricSources {
   readonly isLeader: () => boolean
   readonly requests: () => RequestCounters
   readonly notifications: () => readonly NotifyCount[]
+  /** Nothing while no file of profiles is in use. */
+  readonly profiles: () => ProfileFigures | undefined
 }
+
+interface Figure {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** What profiles count and are. */
+export interface ProfileFigures {
+  readonly failures: readonly Figure[]
+  readonly shuffles: readonly Figure[]
+  readonly shufflesPerReplica: readonly Figure[]
+  readonly transitions: readonly Figure[]
+  readonly notSent: readonly Figure[]
+  /** A profile for each node on which it has stayed too long in its state. */
+  readonly overdue: readonly string[]
+  readonly nodes: readonly { readonly profile: string; readonly state: string }[]
+  readonly isFileCurrent: boolean
+  readonly fileProblems: readonly { readonly severity: string }[]
+}
+
+interface CounterDefinition {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly counts: (figures: ProfileFigures) => readonly Figure[]
+}
+
+/** Those of maintenance-controller have its names, and its labels; dashboards know them. */
+export const counterDefinitions: readonly CounterDefinition[] = [
+  {
+    name: 'maintenance_controller_pod_shuffle_count',
+    help: 'Pods on nodes that a profile took into maintenance, by owner',
+    labels: ['owner', 'profile'],
+    counts: ({ shuffles }) => shuffles,
+  },
+  {
+    name: 'maintenance_controller_pod_shuffles_per_replica',
+    help: "The same, as a part of the owner's replicas",
+    labels: ['owner', 'profile'],
+    counts: ({ shufflesPerReplica }) => shufflesPerReplica,
+  },
+  {
+    name: 'maintenance_controller_transition_failure_count',
+    help: 'Looks at a node on which a profile failed',
+    labels: ['profile'],
+    counts: ({ failures }) => failures,
+  },
+  {
+    name: 'fettle_profile_pod_shuffles',
+    help: 'Pods on nodes that a profile took into maintenance, by owner and namespace',
+    labels: ['owner', 'namespace', 'profile'],
+    counts: ({ shuffles }) => shuffles,
+  },
+  {
+    name: 'fettle_profile_transitions',
+    help: 'Changes of state that were stored, by the new state',
+    labels: ['profile', 'state'],
+    counts: ({ transitions }) => transitions,
+  },
+  {
+    name: 'fettle_profile_messages_not_sent',
+    help: 'Failed tries to send a message of a profile',
+    labels: ['profile', 'instance'],
+    counts: ({ notSent }) => notSent,
+  },
+]
 
 interface MetricDefinition {
   readonly name: string
@@ -95,6 +163,42 @@ export const metricDefinitions: readonly MetricDefinition[] = [
       for (const { notification, result, count } of notifications()) gauge.set({ notification, result }, count)
     },
   },
+  {
+    name: 'fettle_profile_nodes',
+    help: 'Nodes by profile and state',
+    labels: ['profile', 'state'],
+    fill: (gauge, { profiles }) => {
+      gauge.reset()
+      for (const { profile, state } of profiles()?.nodes ?? []) gauge.inc({ profile, state })
+    },
+  },
+  {
+    name: 'fettle_profile_overdue',
+    help: 'Nodes on which a profile has stayed longer in its state than its deadline',
+    labels: ['profile'],
+    fill: (gauge, { profiles }) => {
+      gauge.reset()
+      for (const profile of profiles()?.overdue ?? []) gauge.inc({ profile })
+    },
+  },
+  {
+    name: 'fettle_profiles_file_current',
+    help: '1 while the file of profiles is in force as it is; 0 while an older version is, because it cannot be read',
+    labels: [],
+    fill: (gauge, { profiles }) => {
+      const figures = profiles()
+      if (figures) gauge.set(figures.isFileCurrent ? 1 : 0)
+    },
+  },
+  {
+    name: 'fettle_profiles_file_problems',
+    help: 'What is wrong or odd in the file of profiles',
+    labels: ['severity'],
+    fill: (gauge, { profiles }) => {
+      gauge.reset()
+      for (const { severity } of profiles()?.fileProblems ?? []) gauge.inc({ severity })
+    },
+  },
 ]
 
 export function metricsText(sources: MetricSources): () => Promise<string> {
@@ -107,6 +211,20 @@ export function metricsText(sources: MetricSources): () => Promise<string> {
       registers: [registry],
       collect() {
         fill(this, sources)
+      },
+    })
+  for (const { name, help, labels, counts } of counterDefinitions)
+    new Counter({
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [registry],
+      collect() {
+        this.reset()
+        const figures = sources.profiles()
+        // Several namespaces may be one series.
+        for (const figure of figures ? counts(figures) : [])
+          this.inc(Object.fromEntries(labels.map((label) => [label, figure.labels[label] ?? ''])), figure.value)
       },
     })
   return () => registry.metrics()

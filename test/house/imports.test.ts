@@ -7,10 +7,11 @@ import { expect, test } from 'vitest'
  * A room that is not listed here does not exist.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  main: ['cli', 'server', 'agent', 'queue', 'drain', 'notify', 'api', 'dev', 'kube', 'host', 'time'],
-  cli: ['agent', 'queue', 'drain', 'api', 'text', 'dev', 'kube', 'host', 'host-script', 'time'],
+  main: ['cli', 'server', 'agent', 'profiles', 'queue', 'drain', 'notify', 'api', 'dev', 'kube', 'host', 'time'],
+  cli: ['agent', 'profiles', 'queue', 'drain', 'api', 'text', 'dev', 'kube', 'host', 'host-script', 'time'],
   server: ['queue', 'drain', 'notify', 'api', 'kube', 'host', 'time'],
   agent: ['api', 'kube', 'host', 'host-script', 'time'],
+  profiles: ['queue', 'drain', 'notify', 'api', 'text', 'kube', 'time'],
   queue: ['drain', 'api', 'kube', 'time'],
   drain: ['api', 'kube', 'time'],
   notify: ['api', 'text', 'kube', 'time'],

@@ -18,6 +18,7 @@ const trimmed = { ...metadata, annotations: { keep: 'me' } }
 
 describe('trimming', () => {
   it('a pod keeps what its interface declares', () => {
+    const preferred = { weight: 1, preference: { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] } }
     const pod = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -26,6 +27,7 @@ describe('trimming', () => {
         nodeName: 'n1',
         priority: 0,
         containers: [{ name: 'c', env: [] }],
+        affinity: { podAffinity: {}, nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [preferred] } },
         volumes: [
           { name: 'scratch', emptyDir: {} },
           { name: 'token', projected: {} },
@@ -39,7 +41,12 @@ describe('trimming', () => {
     } as unknown as PodObject
     expect(trimFor(pods)(pod)).toEqual({
       metadata: trimmed,
-      spec: { nodeName: 'n1', priority: 0, volumes: [{ name: 'scratch', emptyDir: {} }] },
+      spec: {
+        nodeName: 'n1',
+        priority: 0,
+        volumes: [{ name: 'scratch', emptyDir: {} }],
+        affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [preferred] } },
+      },
       status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: 't' }] },
     })
   })

@@ -35,6 +35,8 @@ export function podTrimmer(strings: Interner = new Interner()): Trim<PodObject> 
     if (spec.terminationGracePeriodSeconds !== undefined) {
       kept.terminationGracePeriodSeconds = spec.terminationGracePeriodSeconds
     }
+    const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution
+    if (preferred) kept.affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred } }
     const volumes = spec.volumes?.flatMap(trimVolume) ?? []
     if (volumes.length > 0) kept.volumes = volumes
     const seen: Writable<NonNullable<PodObject['status']>> = {}

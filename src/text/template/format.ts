@@ -1,6 +1,7 @@
 import { quote } from './escape.ts'
 import { Refusal } from './fault.ts'
 import { floatText } from './float.ts'
+import { Struct } from './struct.ts'
 import { isList, isMap, typeName, type Value } from './value.ts'
 
 /** How a value is shown: the part of Go's fmt that templates use. */
@@ -67,6 +68,7 @@ function show(value: Value, verb: Verb, isInside = false): string {
     if (isInside) return '<nil>'
     return verb.letter === 'v' ? pad('<nil>', verb) : bad(value, verb)
   }
+  if (value instanceof Struct) return showStruct(value, verb)
   if (isList(value)) return `[${value.map((item) => show(item, verb, true)).join(' ')}]`
   if (isMap(value))
     return `map[${[...value].map(([key, item]) => `${show(key, verb, true)}:${show(item, verb, true)}`).join(' ')}]`
@@ -74,6 +76,14 @@ function show(value: Value, verb: Verb, isInside = false): string {
   if (typeof value === 'bigint') return showWhole(value, verb)
   if (typeof value === 'number') return showFraction(value, verb)
   return 'vt'.includes(verb.letter) ? pad(String(value), verb) : bad(value, verb)
+}
+
+function showStruct({ shown, plain, type }: Struct, verb: Verb): string {
+  const text = shown ?? plain
+  if (text !== undefined && 'vsqxX'.includes(verb.letter)) return showText(text, verb)
+  throw new Refusal(
+    `${type} cannot be shown${text === undefined ? '; ask for one of its fields' : ` by %${verb.letter}; write %v`}`,
+  )
 }
 
 /** As Go does: the mistake is seen where it was made. */

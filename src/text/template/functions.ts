@@ -1,7 +1,8 @@
 import { escapeHtml, escapeJs, escapeUrl } from './escape.ts'
 import { Refusal } from './fault.ts'
 import { sprint, sprintf, sprintln } from './format.ts'
-import { compareText, isList, isMap, isTrue, typeName, type Value } from './value.ts'
+import { plainOf, Struct } from './struct.ts'
+import { compareText, isList, isMap, isTrue, TextMap, typeName, type Value } from './value.ts'
 
 /** What a function makes of its arguments. Throws a Refusal when they do not fit. */
 interface TemplateFunction {
@@ -47,7 +48,7 @@ export function call(name: string, args: readonly Value[]): Value {
         : `${args.length < least ? 'at least' : 'at most'} ${args.length < least ? least : most}`
     throw new Refusal(`${name} takes ${wanted} arguments and got ${args.length}`)
   }
-  return run(args)
+  return run(args.map(plainOf))
 }
 
 function isNothing(value: Value): value is null | undefined {
@@ -61,7 +62,8 @@ function present(item: Value): Value {
 
 function isEqual(one: Value, other: Value): boolean {
   if (isNothing(one) || isNothing(other)) return isNothing(one) && isNothing(other)
-  if (typeName(one) !== typeName(other) || isList(one) || isMap(one)) throw incomparable(one, other)
+  if (typeName(one) !== typeName(other) || isList(one) || isMap(one) || one instanceof Struct)
+    throw incomparable(one, other)
   return one === other
 }
 
@@ -91,7 +93,7 @@ function length(item: Value): bigint {
 function indexed(item: Value, key: Value): Value {
   if (isMap(item)) {
     if (typeof key !== 'string') throw new Refusal(`a map has no key of type ${typeName(key)}; write it in quotes`)
-    return item.get(key) ?? null
+    return item.get(key) ?? (item instanceof TextMap ? '' : null)
   }
   const from = typeof item === 'string' ? [...Buffer.from(item)].map(BigInt) : item
   if (!isList(from)) throw new Refusal(`${typeName(item)} has no index; only texts, lists and maps have`)

@@ -1,6 +1,7 @@
 import { Refusal, TemplateFault } from './fault.ts'
 import { sprint } from './format.ts'
 import { call } from './functions.ts'
+import { plainOf, Struct } from './struct.ts'
 import type { Command, Node, Operand, Pipe, Template } from './tree.ts'
 import { isList, isMap, isTrue, typeName, type Value, valueFrom } from './value.ts'
 
@@ -48,7 +49,7 @@ class Run {
         return undefined
       case 'show': {
         const value = this.#pipe(node.pipe, dot)
-        if (node.pipe.variables.length === 0) this.#write(value === undefined ? '<no value>' : sprint([value]), node.at)
+        if (node.pipe.variables.length === 0) this.#write(shown(value, node.at), node.at)
         return undefined
       }
       case 'if':
@@ -120,6 +121,10 @@ class Run {
     const { at } = first
     this.#spend(1, at)
     if (first.kind === 'function') return this.#call(first.name, others, before, dot, at)
+    if (first.kind === 'fields' && (others.length > 0 || before.length > 0)) {
+      const args = others.map((operand) => this.#operand(operand, dot))
+      return this.#made(this.#fields(first, [...args, ...before], dot), at)
+    }
     if (others.length > 0 || before.length > 0)
       throw new TemplateFault(at, 'this is no function and takes no arguments; begin with a function')
     if (first.kind === 'nil') throw new TemplateFault(at, 'nil cannot stand alone; compare something with it')
@@ -134,15 +139,17 @@ class Run {
       // What would fail is often asked for only after it was found to be there.
       if ((name === 'and' && !isTrue(arg)) || (name === 'or' && isTrue(arg))) return arg
     }
-    try {
-      const result = call(name, [...args, ...before])
-      if (typeof result === 'string') this.#spend(result.length / charactersPerStep, at)
-      if (typeof result === 'string' && result.length > mostCharacters) throw tooLong(at)
-      return result
-    } catch (error) {
-      if (error instanceof Refusal) throw new TemplateFault(at, error.message)
-      throw error
-    }
+    return this.#made(
+      refusedAt(at, () => call(name, [...args, ...before])),
+      at,
+    )
+  }
+
+  /** What was made on the way costs, too, even if it is thrown away. */
+  #made(result: Value, at: number): Value {
+    if (typeof result === 'string') this.#spend(result.length / charactersPerStep, at)
+    if (typeof result === 'string' && result.length > mostCharacters) throw tooLong(at)
+    return result
   }
 
   #operand(operand: Operand, dot: Value): Value {
@@ -160,8 +167,16 @@ class Run {
       case 'pipe':
         return this.#pipe(operand.pipe, dot)
       case 'fields':
-        return operand.names.reduce((value, name) => field(value, name, operand.at), this.#operand(operand.of, dot))
+        return this.#fields(operand, [], dot)
     }
+  }
+
+  /** Arguments are for the last of them. */
+  #fields({ of, names, at }: Extract<Operand, { kind: 'fields' }>, args: readonly Value[], dot: Value): Value {
+    return names.reduce(
+      (value, name, index) => field(value, name, at, index === names.length - 1 ? args : []),
+      this.#operand(of, dot),
+    )
   }
 
   #spend(steps: number, at: number): void {
@@ -179,7 +194,8 @@ function tooLong(at: number): TemplateFault {
   return new TemplateFault(at, `the text becomes longer than ${mostCharacters} characters; say less`)
 }
 
-function* entries(value: Value, at: number): Generator<readonly [Value, Value]> {
+function* entries(given: Value, at: number): Generator<readonly [Value, Value]> {
+  const value = plainOf(given)
   if (value === undefined) return
   if (typeof value === 'bigint') for (let count = 0n; count < value; count++) yield [undefined, count]
   else if (isList(value)) for (const [index, item] of value.entries()) yield [BigInt(index), item]
@@ -187,9 +203,24 @@ function* entries(value: Value, at: number): Generator<readonly [Value, Value]> 
   else throw new TemplateFault(at, `range over ${typeName(value)}; only lists, maps and whole numbers have items`)
 }
 
+function shown(value: Value, at: number): string {
+  return value === undefined ? '<no value>' : refusedAt(at, () => sprint([plainOf(value)]))
+}
+
 /** A field of something missing is missing as well. One of null, or of a text, is a mistake. */
-function field(value: Value, name: string, at: number): Value {
+export function field(value: Value, name: string, at: number, args: readonly Value[] = []): Value {
+  if (value instanceof Struct) return refusedAt(at, () => value.ask(name, args))
+  if (args.length > 0) throw new TemplateFault(at, `.${name} is no function and takes no arguments`)
   if (value === undefined) return undefined
   if (!isMap(value)) throw new TemplateFault(at, `.${name} is asked of ${typeName(value)}, which has no fields`)
   return value.get(name)
+}
+
+function refusedAt<T>(at: number, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof Refusal) throw new TemplateFault(at, error.message)
+    throw error
+  }
 }

@@ -1,6 +1,8 @@
 import { problemOf, TemplateFault, type TemplateProblem } from './fault.ts'
+import { mustKnowFields } from './known-fields.ts'
 import { parse } from './parse.ts'
 import { run } from './render.ts'
+import type { Struct } from './struct.ts'
 import type { Template } from './tree.ts'
 import { wellFormed } from './value.ts'
 
@@ -18,7 +20,15 @@ export function readTemplate(text: string): ReadTemplate {
   return attempt(source, () => ({ template: parse(source) }))
 }
 
-/** The same template and data give the same text. Data are what JSON can hold. */
+/** Why it cannot be used with data of this shape, as far as that can be told beforehand. */
+export function checkTemplate(template: Template, example: Struct): TemplateProblem | undefined {
+  return attempt(template.source, () => {
+    mustKnowFields(template, example)
+    return { problem: undefined }
+  }).problem
+}
+
+/** The same template and data give the same text. Data are what JSON can hold, or structs of it. */
 export function renderTemplate(template: Template, data: unknown): RenderedTemplate {
   return attempt(template.source, () => ({ text: run(template, data) }))
 }

@@ -1,13 +1,27 @@
+import { plainOf, Struct } from './struct.ts'
+
 /**
  * What a template works on. Whole numbers are bigint and all others number, because Go tells them apart.
  * A key that is missing is undefined, one that holds null is null: Go lets fields be asked of the first alone.
  */
-export type Value = undefined | null | boolean | bigint | number | string | readonly Value[] | ValueMap
+export type Value = undefined | null | boolean | bigint | number | string | readonly Value[] | ValueMap | Struct
 /** Sorted by key. */
 export type ValueMap = ReadonlyMap<string, Value>
 
-/** From what JSON can hold. Anything else is null. */
+/** A map of texts: where Go finds nothing by `index`, it finds an empty text, and nothing at all in other maps. */
+export class TextMap extends Map<string, string> {
+  constructor(texts: Readonly<Record<string, string>> = {}) {
+    super(
+      Object.entries(texts)
+        .map(([key, text]): [string, string] => [wellFormed(key), wellFormed(text)])
+        .sort(([one], [other]) => compareText(one, other)),
+    )
+  }
+}
+
+/** From what JSON can hold, with texts, structs and maps of texts among it. Anything else is null. */
 export function valueFrom(json: unknown): Value {
+  if (json instanceof Struct || json instanceof TextMap) return json
   if (typeof json === 'boolean') return json
   if (typeof json === 'string') return wellFormed(json)
   if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : json
@@ -39,8 +53,10 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-/** Whatever is empty or nothing is not true. */
-export function isTrue(value: Value): boolean {
+/** Whatever is empty or nothing is not true; a struct always is. */
+export function isTrue(given: Value): boolean {
+  const value = plainOf(given)
+  if (value instanceof Struct) return true
   if (isList(value)) return value.length > 0
   if (isMap(value)) return value.size > 0
   // NaN is not zero.
@@ -51,7 +67,8 @@ export function isTrue(value: Value): boolean {
 export function typeName(value: Value): string {
   if (value === undefined || value === null) return '<nil>'
   if (isList(value)) return '[]interface {}'
-  if (isMap(value)) return 'map[string]interface {}'
+  if (value instanceof Struct) return value.type
+  if (isMap(value)) return value instanceof TextMap ? 'map[string]string' : 'map[string]interface {}'
   if (typeof value === 'bigint') return 'int'
   if (typeof value === 'number') return 'float64'
   return typeof value === 'boolean' ? 'bool' : 'string'

@@ -1,0 +1,153 @@
+import { hostname } from 'node:os'
+import type { ControllerSettings } from '../cli/index.ts'
+import {
+  type ConnectedClient,
+  EventRecorder,
+  fencedClient,
+  type KubeClient,
+  type LeaderTerm,
+  resources,
+  runAsLeader,
+  type SharedCaches,
+} from '../kube/index.ts'
+import {
+  ConfigFile,
+  InfoBoard,
+  originalLease,
+  ProfileCounts,
+  type ProfilesLog,
+  plugins,
+  problemText,
+  runProfiles,
+  type WorkloadObject,
+} from '../profiles/index.ts'
+import type { QueueViews, WindowViews } from '../queue/index.ts'
+import type { ProfileFigures } from '../server/index.ts'
+import { systemClock } from '../time/index.ts'
+
+export interface ProfilesDoors {
+  readonly client: ConnectedClient
+  readonly caches: SharedCaches
+  readonly views: QueueViews
+  readonly windows: WindowViews
+  readonly log: ProfilesLog
+  readonly signal: AbortSignal
+}
+
+/** The profiles of a controller: every replica reads the file and answers, the leader acts. */
+export class Profiles {
+  readonly #settings: ControllerSettings
+  readonly #doors: ProfilesDoors
+  readonly #file: ConfigFile
+  readonly #board = new InfoBoard()
+  readonly #counts = new ProfileCounts()
+  readonly #workloads
+
+  constructor(path: string, settings: ControllerSettings, doors: ProfilesDoors) {
+    const { caches, log, signal } = doors
+    this.#settings = settings
+    this.#doors = doors
+    this.#file = new ConfigFile(path, { plugins, clock: systemClock, env: () => process.env, signal })
+    const cacheOf = (resource: (typeof resources)[keyof typeof resources]) =>
+      caches.of<WorkloadObject>({ resource, trim: onlyWhatIsCounted })
+    this.#workloads = {
+      replicaSets: cacheOf(resources.replicaSets),
+      deployments: cacheOf(resources.deployments),
+      statefulSets: cacheOf(resources.statefulSets),
+      daemonSets: doors.views.daemonSets,
+    }
+    const tell = () => {
+      const { problems, isCurrent, config } = this.#file.state()
+      for (const problem of problems) log.warn({ file: path }, problemText(path, problem))
+      const profiles = [...(config?.profiles.keys() ?? [])]
+      if (isCurrent) log.info({ file: path, profiles }, 'the file of profiles is in force')
+      else log.warn({ file: path, profiles }, 'the file of profiles cannot be used; the last good one stays in force')
+    }
+    this.#file.subscribe(tell)
+  }
+
+  /** Sentences for the page that says whether the controller is ready. */
+  problems(): readonly string[] {
+    const { problems, isCurrent } = this.#file.state()
+    if (isCurrent) return []
+    return problems
+      .filter(({ severity }) => severity === 'error')
+      .map((problem) => problemText(this.#file.path, problem))
+  }
+
+  info(): unknown {
+    return this.#board.all()
+  }
+
+  figures(): ProfileFigures {
+    const { problems, isCurrent } = this.#file.state()
+    const nodes = this.#board
+      .all()
+      .flatMap(({ profiles }) => profiles.map(({ name, applied }) => ({ profile: name, state: applied.next })))
+    return { ...this.#counts.all(), nodes, isFileCurrent: isCurrent, fileProblems: problems }
+  }
+
+  /** While Fettle leads: but only while the original does not. Both leases are held as long as anything is done. */
+  async run(term: LeaderTerm, signal: AbortSignal): Promise<void> {
+    const { client, log, views, windows } = this.#doors
+    const { namespace, isDryRun } = this.#settings
+    const fenced = fencedClient(client, term)
+    const options = {
+      client: fenced,
+      clock: systemClock,
+      random: Math.random,
+      lease: { namespace, name: originalLease },
+      // The original takes what stands before the first _ for the name of its pod.
+      identity: `${process.env['POD_NAME'] ?? hostname()}_fettle`,
+      signal,
+    }
+    await runAsLeader(options, async (original) => {
+      log.info({ lease: originalLease }, 'profiles begin')
+      const recorder = this.#recorder(fencedClient(fenced, original))
+      await runProfiles(
+        {
+          client: fencedClient(fenced, original),
+          clock: systemClock,
+          random: Math.random,
+          log,
+          recorder,
+          views,
+          windows,
+          workloads: this.#workloads,
+          config: this.#file,
+          board: this.#board,
+          counts: this.#counts,
+          isDryRun,
+        },
+        AbortSignal.any([signal, original.signal]),
+      )
+      await recorder.stop(AbortSignal.timeout(2_000))
+    })
+  }
+
+  #recorder(client: KubeClient): EventRecorder {
+    return new EventRecorder({
+      client,
+      clock: systemClock,
+      random: Math.random,
+      reportingController: 'maintenance',
+      reportingInstance: this.#settings.identity,
+    })
+  }
+}
+
+/** Who owns it, and how many pods it has. */
+const onlyWhatIsCounted = ({ metadata, spec, status }: WorkloadObject): WorkloadObject => {
+  const { name, namespace, uid, resourceVersion, ownerReferences } = metadata
+  return {
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+    },
+    spec: spec?.replicas === undefined ? {} : { replicas: spec.replicas },
+    status: status?.numberReady === undefined ? {} : { numberReady: status.numberReady },
+  }
+}

@@ -1,0 +1,39 @@
+import type { EventNote, NodeObject } from '../kube/index.ts'
+import type { Failure, PassEvent } from './state/result.ts'
+
+const stages: Record<Failure['stage'], string> = {
+  state: 'its stored state cannot be used',
+  enter: 'entering the state failed',
+  check: 'a check failed',
+  trigger: 'a trigger failed',
+}
+
+/** Reasons and actions are the original's, where it had one for it. */
+export function eventOf({ metadata }: NodeObject, event: PassEvent): EventNote {
+  const { name = '', uid = '' } = metadata
+  const regarding = { apiVersion: 'v1', kind: 'Node', name, uid }
+  const action = 'ChangeMaintenanceState'
+  const normal = (reason: string, note: string): EventNote => ({ regarding, type: 'Normal', reason, action, note })
+  const warning = (reason: string, note: string): EventNote => ({ regarding, type: 'Warning', reason, action, note })
+  const { profile } = event
+  switch (event.is) {
+    case 'Changed':
+      return normal('ChangedMaintenanceState', `The node is now ${event.to} by profile ${profile}.`)
+    case 'Aborted':
+      return normal('AbortedMaintenance', `Profile ${profile} was aborted in ${event.from} and is operational again.`)
+    case 'Failed':
+      return warning(
+        'ChangeMaintenanceStateFailed',
+        `Profile ${profile} stays ${event.state}: ${stages[event.failure.stage]}: ${event.failure.cause}`,
+      )
+    case 'Overdue':
+      return warning('MaintenanceOverdue', `Profile ${profile} has been ${event.state} since ${event.since}, too long.`)
+    case 'Dropped':
+      return warning(
+        'ProfileRemovedInMaintenance',
+        `Profile ${profile} was taken off the node while it was ${event.state}; what it did to the node is not undone.`,
+      )
+    case 'Lost':
+      return warning('TransitionGivenUp', `Profile ${profile} does not go on to ${event.next}: ${event.why}`)
+  }
+}

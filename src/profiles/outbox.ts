@@ -1,0 +1,122 @@
+import type { NodeObject } from '../kube/index.ts'
+import type { NotifyContext, NotifyInstance, PluginDoors } from './plugin.ts'
+import { messageOf } from './state/evaluate-chain.ts'
+import type { Sent } from './state/notices.ts'
+import type { Pending } from './state/progress.ts'
+
+export interface OutboxPorts {
+  readonly doors: PluginDoors
+  readonly random: () => number
+  /** A message went out: the node should be looked at, so that it is noted there. */
+  readonly onSent: (node: string) => void
+  readonly onFailure: (failure: OutboxFailure) => void
+  readonly signal: AbortSignal
+}
+
+export interface OutboxFailure extends Pending {
+  readonly node: NodeObject
+  readonly attempt: number
+  readonly cause: string
+}
+
+export interface Offer {
+  readonly node: NodeObject
+  readonly pending: Pending
+  readonly instance: NotifyInstance
+  readonly context: NotifyContext
+}
+
+interface Letter {
+  readonly nodeUID: string
+  sentMs?: number
+}
+
+const atOnce = 8
+const deadlineMs = 15_000
+const [firstRetryMs, longestRetryMs] = [2_000, 300_000]
+
+/**
+ * Sends what is pending on nodes, beside everything else: a message that cannot be sent holds up no node, and is tried
+ * again until it goes or its profile leaves the node. What was sent is handed back once, to be noted on the node.
+ */
+export class Outbox {
+  readonly #ports: OutboxPorts
+  readonly #letters = new Map<string, Letter>()
+  readonly #waiting: (() => Promise<void>)[] = []
+  #underWay = 0
+
+  constructor(ports: OutboxPorts) {
+    this.#ports = ports
+  }
+
+  get size(): number {
+    return this.#letters.size
+  }
+
+  /** Each message once, however often it is offered. */
+  offer(offer: Offer): void {
+    const key = keyOf(offer.node.metadata.uid ?? '', offer.pending)
+    if (this.#letters.has(key)) return
+    this.#letters.set(key, { nodeUID: offer.node.metadata.uid ?? '' })
+    this.#enqueue(() => this.#send(key, offer, 1))
+  }
+
+  /** What of these was sent. */
+  sentOf(nodeUID: string, pending: readonly Pending[]): readonly Sent[] {
+    return pending.flatMap((one) => {
+      const sentMs = this.#letters.get(keyOf(nodeUID, one))?.sentMs
+      return sentMs === undefined ? [] : [{ ...one, sentMs }]
+    })
+  }
+
+  /** Only these are still pending on the node: all else of it is forgotten. */
+  keepOnly(nodeUID: string, pending: readonly Pending[]): void {
+    const kept = new Set(pending.map((one) => keyOf(nodeUID, one)))
+    for (const [key, letter] of this.#letters)
+      if (letter.nodeUID === nodeUID && !kept.has(key)) this.#letters.delete(key)
+  }
+
+  #enqueue(send: () => Promise<void>): void {
+    this.#waiting.push(send)
+    this.#next()
+  }
+
+  #next(): void {
+    while (this.#underWay < atOnce && !this.#ports.signal.aborted) {
+      const send = this.#waiting.shift()
+      if (!send) return
+      this.#underWay++
+      void send().finally(() => {
+        this.#underWay--
+        this.#next()
+      })
+    }
+  }
+
+  async #send(key: string, offer: Offer, attempt: number): Promise<void> {
+    const { doors, random, onSent, onFailure, signal } = this.#ports
+    const letter = this.#letters.get(key)
+    if (!letter || signal.aborted) return
+    try {
+      await offer.instance.instance.send(
+        offer.context,
+        doors,
+        AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+      )
+      letter.sentMs = doors.clock.now()
+      onSent(offer.node.metadata.name ?? '')
+    } catch (error) {
+      if (signal.aborted) return
+      onFailure({ ...offer.pending, node: offer.node, attempt, cause: messageOf(error) })
+      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
+      void doors.clock
+        .sleep(waitMs, signal)
+        .then(() => this.#enqueue(() => this.#send(key, offer, attempt + 1)))
+        .catch(() => undefined)
+    }
+  }
+}
+
+function keyOf(nodeUID: string, { profile, instance, at }: Pending): string {
+  return JSON.stringify([nodeUID, profile, instance, at])
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import type { NodeObject } from '../../../kube/index.ts'
+import { createFor, type NodeParts, nodeOf, noon, passOf } from '../../fixture-pass.ts'
+import { dataAnnotation, profileLabel, stateLabel } from '../../names.ts'
+import { maxMaintenance } from './max-maintenance.ts'
+
+type Given = Parameters<typeof createFor<ReturnType<typeof maxMaintenance.create>, typeof maxMaintenance.fields>>[1]
+
+/** In maintenance, by its label. */
+function maintained(name: string, { labels = {}, ...more }: NodeParts = {}): NodeObject {
+  return nodeOf(name, { ...more, labels: { ...labels, [stateLabel]: 'in-maintenance' } })
+}
+
+function ask(config: Given, nodes: readonly NodeObject[], own: NodeObject = nodeOf('own')) {
+  return createFor(maxMaintenance, config).check(passOf({ node: own, nodes: [own, ...nodes], nowMs: noon }))
+}
+
+test('it is asked again when the node is really taken, one after the other', () => {
+  expect(createFor(maxMaintenance, { max: 1 }).isShared).toBe(true)
+})
+
+test.for([
+  [2, 1, true],
+  [2, 2, false],
+  [1, 0, true],
+  [1, 1, false],
+  [-1, 0, false],
+] as const)('max %d, %d in maintenance: %s', ([max, count, isPassed]) => {
+  const nodes = Array.from({ length: count }, (_, index) => maintained(`n${index}`))
+  expect(ask({ max }, nodes)).toEqual({
+    isPassed,
+    info: { scope: 'cluster', maintained: count, max, nodes: nodes.map(({ metadata }) => metadata.name) },
+  })
+})
+
+test('the node itself counts, when another of its profiles is in maintenance', () => {
+  expect(ask({ max: 1 }, [], maintained('own'))).toMatchObject({ isPassed: false })
+})
+
+describe('profile', () => {
+  test('only nodes whose label names it count', () => {
+    const nodes = [maintained('named', { labels: { [profileLabel]: 'profile' } }), maintained('bare')]
+    expect(ask({ max: 1, profile: 'profile' }, nodes)).toMatchObject({
+      isPassed: false,
+      info: { scope: 'profile profile', maintained: 1, nodes: ['named'] },
+    })
+  })
+
+  test.for([
+    ['other--profile', 1],
+    ['profile--other', 1],
+    ['profiles', 0],
+    ['my-profile', 0],
+  ] as const)('a label %s counts %d', ([label, count]) => {
+    expect(ask({ max: 5, profile: 'profile' }, [maintained('n', { labels: { [profileLabel]: label } })])).toMatchObject(
+      {
+        info: { maintained: count },
+      },
+    )
+  })
+})
+
+describe('skipAfter', () => {
+  const twentySecondsAgo = { state: 'in-maintenance', sinceMs: noon - 20_000 } as const
+
+  test.for([
+    [5_000, '', true],
+    [50_000, '', false],
+    [5_000, 'profile', true],
+    [50_000, 'profile', false],
+  ] as const)(
+    'the last transition was 20 s ago; skipAfter %d ms with profile %j: %s',
+    ([skipAfter, profile, isPassed]) => {
+      const labels = { [profileLabel]: 'profile' }
+      const node = maintained('n', { labels, profiles: { profile: twentySecondsAgo } })
+      expect(ask({ max: 1, skipAfter, profile }, [node])).toMatchObject({ isPassed })
+    },
+  )
+
+  const older = { state: 'operational', sinceMs: noon - 100_000 } as const
+
+  test('without a profile the youngest of all transitions counts, with one its own', () => {
+    const labels = { [profileLabel]: 'young--old' }
+    const node = maintained('n', { labels, profiles: { young: twentySecondsAgo, old: older } })
+    expect(ask({ max: 1, skipAfter: 50_000 }, [node])).toMatchObject({ isPassed: false })
+    expect(ask({ max: 1, skipAfter: 50_000, profile: 'old' }, [node])).toMatchObject({ isPassed: true })
+  })
+
+  test('a node without data of the profile counts by what else is known, and if nothing is, it counts', () => {
+    const labels = { [profileLabel]: 'new' }
+    const config = { max: 1, skipAfter: 50_000, profile: 'new' }
+    expect(ask(config, [maintained('n', { labels, profiles: { other: twentySecondsAgo } })])).toMatchObject({
+      isPassed: false,
+    })
+    expect(ask(config, [maintained('n', { labels, profiles: { other: older } })])).toMatchObject({ isPassed: true })
+    expect(ask(config, [maintained('n', { labels })])).toMatchObject({ isPassed: false })
+    expect(
+      ask(config, [maintained('n', { labels, annotations: { [dataAnnotation]: '{"Profiles":{"new":null}}' } })]),
+    ).toMatchObject({ isPassed: false })
+  })
+
+  test('data that cannot be read is an error, but only where it counts', () => {
+    const broken = maintained('broken', { annotations: { [dataAnnotation]: '{{' } })
+    expect(() => ask({ max: 1, skipAfter: 5_000 }, [broken])).toThrow(
+      `the data is no JSON, in annotation ${dataAnnotation} of node broken; repair or remove it`,
+    )
+    expect(ask({ max: 1 }, [broken])).toMatchObject({ isPassed: false })
+    const idle = nodeOf('idle', { annotations: { [dataAnnotation]: '{{ in-maintenance' } })
+    expect(ask({ max: 1, skipAfter: 5_000 }, [idle])).toMatchObject({ isPassed: true })
+  })
+})
+
+describe('groups', () => {
+  test.for([
+    ['the same', { group: 'a' }, { group: 'a' }, false],
+    ['none there', { group: 'a' }, {}, true],
+    ['another', { group: 'b' }, { group: 'c' }, true],
+    ['an empty one here', { group: '' }, { group: 'd' }, false],
+    ['none here', {}, { group: 'd' }, false],
+  ] as const)('%s', ([, own, theirs, isPassed]) => {
+    const node = maintained('n', { labels: theirs })
+    for (const config of [{ groupBy: ['group'] }, { groupLabel: 'group' }, { groupBy: ['group'], groupLabel: 'group' }])
+      expect(ask({ max: 1, ...config }, [node], nodeOf('own', { labels: own }))).toMatchObject({ isPassed })
+  })
+
+  test('every label of the list has to be the same, and the old one is added to them', () => {
+    const own = nodeOf('own', { labels: { x: '1', y: '2', g: '3' } })
+    const alike = maintained('alike', { labels: { x: '1', y: '2', g: '3' } })
+    const partly = maintained('partly', { labels: { x: '1', y: '2', g: '4' } })
+    expect(ask({ max: 5, groupBy: ['x', 'y'] }, [alike, partly], own)).toMatchObject({
+      info: { scope: 'x=1, y=2', maintained: 2 },
+    })
+    expect(ask({ max: 5, groupBy: ['x', 'y'], groupLabel: 'g' }, [alike, partly], own)).toMatchObject({
+      info: { scope: 'x=1, y=2, g=3', nodes: ['alike'] },
+    })
+    expect(ask({ max: 5, groupLabel: 'g' }, [alike, partly], own)).toMatchObject({ info: { scope: 'g=3' } })
+  })
+})
+
+describe('a state label that somebody edited', () => {
+  const profiles = { p: { state: 'in-maintenance', sinceMs: noon - 20_000 } } as const
+
+  test.for([undefined, '', 'operational', 'nonsense'])('to %j: what is stored counts', (label) => {
+    const node = nodeOf('n', { labels: label === undefined ? {} : { [stateLabel]: label }, profiles })
+    expect(ask({ max: 1 }, [node])).toMatchObject({ isPassed: false })
+    expect(ask({ max: 1, skipAfter: 5_000 }, [node])).toMatchObject({ isPassed: true })
+  })
+
+  test('to in-maintenance: the node counts until the label is mended', () => {
+    const node = maintained('n', { profiles: { p: { state: 'operational' } } })
+    expect(ask({ max: 1 }, [node])).toMatchObject({ isPassed: false })
+  })
+
+  test('a profile that was in maintenance, and is no longer, does not count', () => {
+    const data =
+      '{"Profiles":{"p":{"Transition":"2026-03-01T11:00:00Z","Current":"operational","Previous":"in-maintenance"}}}'
+    expect(ask({ max: 1 }, [nodeOf('n', { annotations: { [dataAnnotation]: data } })])).toMatchObject({
+      isPassed: true,
+    })
+  })
+
+  test('data in the layout of old releases, or with escapes, is read too', () => {
+    for (const data of [
+      '{"LastTransition":"2026-03-01T11:00:00Z","ProfileStates":{"p":"in-maintenance"}}',
+      '{"Profiles":{"p":{"Transition":"2026-03-01T11:00:00Z","Current":"in\\u002dmaintenance"}}}',
+    ])
+      expect(ask({ max: 1 }, [nodeOf('n', { annotations: { [dataAnnotation]: data } })])).toMatchObject({
+        isPassed: false,
+      })
+  })
+})

@@ -1,0 +1,36 @@
+import { Secret } from '../../../kube/index.ts'
+import { delivered, inTime, post, undelivered } from '../../../notify/index.ts'
+import { required } from '../../fields.ts'
+import type { Notifier, Plugin } from '../../plugin.ts'
+import { messageOf, templateProblems, templateWarnings } from './message-template.ts'
+import { mustBeDelivered } from './not-sent.ts'
+
+const fields = {
+  hook: required('text', 'address of the incoming webhook; a secret'),
+  channel: required('text', 'channel, as #ops'),
+  message: required('text', 'template of the text; marks of Slack in it count'),
+} as const
+
+/** Slack says `ok` and nothing else when it took a message; a proxy in between says other things with success. */
+const judge = (answer: string) =>
+  answer === 'ok' ? delivered : undelivered('the answer was a success, but not the ok of Slack; look at the hook', true)
+
+/** To an incoming webhook. */
+export const slack: Plugin<Notifier, typeof fields> = {
+  type: 'slack',
+  about: 'Posts to an incoming webhook of Slack.',
+  fields,
+  problems: ({ message }) => templateProblems({ message }),
+  warnings: ({ message }) => templateWarnings({ message }),
+  create({ hook, channel, message }) {
+    const url = new Secret(hook)
+    const textOf = messageOf('message', message)
+    return {
+      async send(context, { clock }, signal) {
+        const body = { text: textOf(context), channel }
+        const send = (within: AbortSignal) => post({ whose: 'hook', url, body, judge }, within)
+        mustBeDelivered(await inTime(send, clock, signal))
+      },
+    }
+  },
+}

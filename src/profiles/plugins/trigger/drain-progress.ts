@@ -1,0 +1,61 @@
+import type { AskResult, DrainPlan } from '../../../drain/index.ts'
+import { durationText } from '../../../time/index.ts'
+import type { TriggerContext } from '../../plugin.ts'
+
+export interface DrainLimits {
+  readonly evictionTimeout: number
+  readonly deletionTimeout: number
+  readonly forceEviction: boolean
+}
+
+export interface DrainTimes {
+  /** Asking took too long. */
+  readonly isLate: boolean
+  /** Somebody wanted it so in that case. */
+  readonly isForced: boolean
+  /** Leaving took too long as well. */
+  readonly isOverdue: boolean
+}
+
+export function drainTimes(
+  { nowMs, sinceMs }: Pick<TriggerContext, 'nowMs' | 'sinceMs'>,
+  { evictionTimeout, deletionTimeout, forceEviction }: DrainLimits,
+): DrainTimes {
+  const isLate = nowMs - sinceMs >= evictionTimeout
+  return {
+    isLate,
+    isForced: isLate && forceEviction,
+    isOverdue: isLate && nowMs - sinceMs >= evictionTimeout + deletionTimeout,
+  }
+}
+
+/** A hundred pods of one budget would say the same a hundred times. */
+const mostReasons = 3
+
+/** What is shown while it goes on. Changes only when something has changed: it may be stored. */
+export function progressOf(
+  { left, refusals, waitsFor }: Pick<DrainPlan, 'left' | 'refusals' | 'waitsFor'>,
+  results: readonly AskResult[],
+  { isLate, isForced, isOverdue }: DrainTimes,
+  { evictionTimeout, deletionTimeout }: DrainLimits,
+): { readonly text: string; readonly isOverdue: boolean; readonly limitText: string } {
+  const foreseen = new Set(refusals.map(({ pod }) => pod.metadata.uid))
+  const unforeseen = results.flatMap((one) =>
+    'why' in one && !foreseen.has(one.asked.pod.metadata.uid) ? [{ pod: one.asked.pod, why: one.why }] : [],
+  )
+  const reasons = [...refusals, ...unforeseen].map(
+    ({ pod, why }) => `${pod.metadata.namespace}/${pod.metadata.name}: ${why}`,
+  )
+  const limitText = durationText(evictionTimeout + deletionTimeout)
+  const parts = [
+    `pods that are left: ${left.length} (${waitsFor})`,
+    ...reasons.slice(0, mostReasons),
+    ...(reasons.length > mostReasons ? [`and ${reasons.length - mostReasons} more reasons`] : []),
+    ...(isForced ? [`evictionTimeout of ${durationText(evictionTimeout)} is over: what is left is deleted`] : []),
+    ...(isLate && !isForced
+      ? [`evictionTimeout of ${durationText(evictionTimeout)} is over, and forceEviction is off: a person has to help`]
+      : []),
+    ...(isOverdue ? [`pods did not leave within ${limitText}; look at them, the drain goes on`] : []),
+  ]
+  return { text: parts.join('; '), isOverdue, limitText }
+}

@@ -1,0 +1,316 @@
+import {
+  type EventNote,
+  type EventRecorder,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  type LookAgain,
+  type NodeObject,
+  resources,
+  WorkQueue,
+} from '../kube/index.ts'
+import {
+  controllerManager,
+  freezeText,
+  podsByNode,
+  type QueueViews,
+  viewFreezes,
+  type WindowViews,
+} from '../queue/index.ts'
+import type { Clock } from '../time/index.ts'
+import { Admissions } from './admissions.ts'
+import type { ProfileCounts } from './counts.ts'
+import { eventOf } from './events.ts'
+import type { InfoBoard } from './info.ts'
+import { profileLabel } from './names.ts'
+import { Outbox } from './outbox.ts'
+import type { ClusterView, NodeDraft, NotifyInstance, ProfilesConfig } from './plugin.ts'
+import { shufflesOf, type WorkloadViews } from './shuffles.ts'
+import { giveBack, whyNoSlot } from './slots.ts'
+import { messageOf } from './state/evaluate-chain.ts'
+import { type Pass, passOver } from './state/pass.ts'
+import { progressAnnotation, readProgress } from './state/progress.ts'
+
+export interface ProfilesPorts {
+  /** Refuses to write once its term as leader is over. */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: ProfilesLog
+  readonly recorder: Pick<EventRecorder, 'record'>
+  readonly views: QueueViews
+  readonly windows: Pick<WindowViews, 'freezes'>
+  readonly workloads: WorkloadViews
+  readonly config: ConfigSource
+  readonly board: InfoBoard
+  readonly counts: ProfileCounts
+  /** Decides everything and changes nothing. */
+  readonly isDryRun: boolean
+}
+
+export interface ConfigSource {
+  /** The last one that could be read. */
+  current(): ProfilesConfig | undefined
+  subscribe(wake: () => void): () => void
+}
+
+export interface ProfilesLog {
+  readonly info: (fields: object, message: string) => void
+  readonly warn: (fields: object, message: string) => void
+}
+
+/** Nodes are looked at side by side: most of a look is waiting for the API server. */
+const atOnce = 32
+const tidyEveryMs = 2_000
+/** A drain that is under way is looked at this often, even if no pod goes. */
+const workingLookMs = 2_000
+
+/** Takes nodes through their profiles until the signal aborts. */
+export async function runProfiles(ports: ProfilesPorts, signal: AbortSignal): Promise<void> {
+  await new ProfilesRun(ports, signal).run()
+}
+
+class ProfilesRun {
+  readonly #ports: ProfilesPorts
+  readonly #signal: AbortSignal
+  readonly #queue: WorkQueue
+  readonly #admissions: Admissions
+  readonly #outbox: Outbox
+  readonly #cluster: ClusterView
+  /** The versions that this process wrote: a cache that does not show them yet is not looked at. */
+  readonly #written = new Map<string, bigint>()
+  /** Nodes whose triggers wait for pods to go. */
+  readonly #working = new Set<string>()
+
+  constructor(ports: ProfilesPorts, signal: AbortSignal) {
+    const { client, clock, random, views, log } = ports
+    this.#ports = ports
+    this.#signal = signal
+    this.#cluster = {
+      nodes: () => views.nodes.values(),
+      podsOn: (node) => views.pods.byIndex(podsByNode, node),
+      disruptionBudgets: () => views.disruptionBudgets.values(),
+    }
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      concurrency: atOnce,
+      groupOf: () => '',
+      backoff: { firstMs: 100, longestMs: 30_000 },
+      runDeadlineMs: 120_000,
+      onFailure: ({ key, error, attempt }) => {
+        if (attempt > 2) log.warn({ node: key, attempt, why: messageOf(error) }, 'a look at a node failed')
+      },
+    })
+    this.#admissions = new Admissions({
+      client,
+      budgets: views.budgets,
+      nodes: views.nodes,
+      cluster: this.#cluster,
+      clock,
+      signal,
+    })
+    this.#outbox = new Outbox({
+      doors: { client, clock },
+      random,
+      signal,
+      onSent: (node) => this.#queue.add(node),
+      onFailure: ({ node, profile, instance, attempt, cause }) => {
+        ports.counts.notSent(profile, instance)
+        log.warn({ node: node.metadata.name, profile, instance, attempt, why: cause }, 'a message was not sent')
+        if (attempt === 1) ports.recorder.record(notSentNote(node, profile, instance, cause))
+      },
+    })
+  }
+
+  async run(): Promise<void> {
+    const { views, config, board, counts } = this.#ports
+    const stops = [
+      views.nodes.subscribe(({ type, object }) => {
+        const { name = '' } = object.metadata
+        if (type === 'deleted') {
+          board.forget(name)
+          counts.forget(name)
+          this.#written.delete(name)
+        }
+        this.#queue.add(name)
+      }),
+      views.pods.subscribe(({ type, object }) => {
+        const { nodeName = '' } = object.spec ?? {}
+        if (type === 'deleted' && this.#working.has(nodeName)) this.#queue.add(nodeName)
+      }),
+      config.subscribe(() => this.#lookAtAll()),
+    ]
+    try {
+      this.#queue.start((name, { signal }) => this.#look(name, signal))
+      await this.#keepTidy()
+    } finally {
+      for (const stop of stops) stop()
+      await this.#queue.drain(AbortSignal.timeout(5_000))
+    }
+  }
+
+  #lookAtAll(): void {
+    for (const { metadata } of this.#ports.views.nodes.values()) this.#queue.add(metadata.name ?? '')
+  }
+
+  async #keepTidy(): Promise<void> {
+    const { clock, log, isDryRun } = this.#ports
+    while (!this.#signal.aborted) {
+      await clock.sleep(tidyEveryMs, this.#signal).catch(() => undefined)
+      if (this.#signal.aborted) return
+      if (isDryRun) continue
+      await this.#admissions.tidy().catch((error: unknown) => {
+        log.warn({ why: messageOf(error) }, 'admissions could not be tidied')
+      })
+    }
+  }
+
+  async #look(name: string, signal: AbortSignal): Promise<LookAgain | undefined> {
+    const { views, config: source, board, clock, counts } = this.#ports
+    const node = views.nodes.get({ name })
+    const config = source.current()
+    if (!node || !config || node.metadata.deletionTimestamp !== undefined) return undefined
+    if (versionOf(node) < (this.#written.get(name) ?? 0n)) return undefined
+    const pass = await this.#pass(node, config, signal)
+    const isWorking = pass.result.profiles.some(
+      ({ waitsFor, transitions }) => waitsFor !== undefined && transitions.length === 0,
+    )
+    if (isWorking) this.#working.add(name)
+    else this.#working.delete(name)
+    for (const { name: profile, failure } of pass.result.profiles) if (failure) counts.failed(profile)
+    const overdue = pass.result.profiles.flatMap((profile) => (profile.isOverdue ? [profile.name] : []))
+    counts.overdue(node, overdue)
+    const stored = await this.#store(node, pass, signal)
+    board.publish(stored ?? node, pass, config.labelFilter, clock.now())
+    if (stored) {
+      this.#tell(node, pass)
+      this.#offer(stored, pass, config)
+      await this.#giveBack(stored, pass)
+    }
+    return { requeueAfterMs: isWorking ? Math.min(workingLookMs, config.requeueMs) : config.requeueMs }
+  }
+
+  #pass(node: NodeObject, config: ProfilesConfig, signal: AbortSignal): Promise<Pass> {
+    const { client, clock, windows, isDryRun, recorder } = this.#ports
+    const { uid = '', annotations } = node.metadata
+    const { pending } = readProgress(annotations?.[progressAnnotation])
+    return passOver(node, {
+      config,
+      cluster: this.#cluster,
+      doors: { client, clock, events: recorder },
+      nowMs: clock.now(),
+      sent: this.#outbox.sentOf(uid, pending),
+      signal,
+      whyNot: (profile) => {
+        const freeze = freezeText(viewFreezes(windows.freezes.values(), clock.now()))
+        if (freeze !== undefined || isDryRun) return freeze
+        return whyNoSlot({ client, views: this.#ports.views, signal }, node, profile)
+      },
+      admit: (profile, passes) =>
+        isDryRun ? Promise.resolve(undefined) : this.#admissions.admit(draftLike(node), profile, passes),
+      isDryRun,
+    })
+  }
+
+  /** The node as it is now; nothing when somebody else changed it meanwhile: then it is looked at again. */
+  async #store(node: NodeObject, { patch }: Pass, signal: AbortSignal): Promise<NodeObject | undefined> {
+    const { client, isDryRun, log } = this.#ports
+    const { name = '' } = node.metadata
+    if (!patch) return node
+    if (isDryRun) {
+      log.info({ node: name, patch }, 'dry run: this would be written')
+      return undefined
+    }
+    try {
+      const options = { fieldManager: controllerManager, signal }
+      const stored = await client.patch<NodeObject>(resources.nodes, { name }, { type: 'merge', body: patch }, options)
+      this.#written.set(name, versionOf(stored))
+      return stored
+    } catch (error) {
+      if (isNotFound(error)) return undefined
+      // The watch brings the newer version, and with it the next look.
+      if (isConflict(error)) return undefined
+      throw error
+    }
+  }
+
+  #tell(node: NodeObject, { events }: Pass): void {
+    const { recorder, counts, workloads, log } = this.#ports
+    const { name = '' } = node.metadata
+    for (const event of events) {
+      recorder.record(eventOf(node, event))
+      if (event.is !== 'Changed') continue
+      counts.changed(event.profile, event.to)
+      log.info({ node: name, profile: event.profile, from: event.from, to: event.to }, 'state changed')
+      if (event.to === 'in-maintenance')
+        counts.shuffled(event.profile, shufflesOf(this.#cluster.podsOn(name), workloads), 1)
+    }
+    if (events.length === 0)
+      for (const profile of (node.metadata.labels?.[profileLabel] ?? '').split('--'))
+        if (profile !== '') counts.shuffled(profile, shufflesOf(this.#cluster.podsOn(name), workloads), 0)
+  }
+
+  #offer(node: NodeObject, pass: Pass, config: ProfilesConfig): void {
+    const { uid = '' } = node.metadata
+    this.#outbox.keepOnly(uid, pass.pending)
+    for (const pending of pass.pending) {
+      const instance = instanceOf(config, pending.profile, pending.state, pending.instance)
+      if (!instance) continue
+      const { lastTransition } = pass
+      this.#outbox.offer({
+        node,
+        pending,
+        instance,
+        context: {
+          profile: pending.profile,
+          state: pending.state,
+          lastProfile: lastTransition?.profile ?? pending.profile,
+          isInMaintenance: pass.isInMaintenance,
+          lastTransitionMs: lastTransition?.at.ms ?? 0,
+          ...(lastTransition ? { lastTransitionText: lastTransition.at.text } : {}),
+          isDetailed: pass.isDetailed,
+          node,
+        },
+      })
+    }
+  }
+
+  async #giveBack(node: NodeObject, { occupants, result }: Pass): Promise<void> {
+    const { client, views } = this.#ports
+    // Whoever waits for a slot has a transition that passed.
+    const waiting = result.profiles.flatMap(({ name, transitions }) =>
+      transitions.some(({ target, chain }) => target === 'in-maintenance' && chain.isPassed) ? [name] : [],
+    )
+    await giveBack({ client, views, signal: this.#signal }, node, new Set([...occupants, ...waiting]))
+  }
+}
+
+function instanceOf(
+  config: ProfilesConfig,
+  profile: string,
+  state: keyof NonNullable<ReturnType<ProfilesConfig['profiles']['get']>>['states'],
+  name: string,
+): NotifyInstance | undefined {
+  const here = config.profiles.get(profile)?.states[state]
+  return [...(here?.notify ?? []), ...(here?.overdue ?? [])].find((instance) => instance.name === name)
+}
+
+function draftLike({ metadata }: NodeObject): Pick<NodeDraft, 'name' | 'uid'> {
+  return { name: metadata.name ?? '', uid: metadata.uid ?? '' }
+}
+
+function notSentNote(node: NodeObject, profile: string, instance: string, cause: string): EventNote {
+  const { name = '', uid = '' } = node.metadata
+  return {
+    regarding: { apiVersion: 'v1', kind: 'Node', name, uid },
+    type: 'Warning',
+    reason: 'NotificationFailed',
+    action: 'Notify',
+    note: `${instance} of profile ${profile} was not sent, and is tried again: ${cause}`,
+  }
+}
+
+function versionOf({ metadata }: NodeObject): bigint {
+  return BigInt(metadata.resourceVersion ?? 0)
+}

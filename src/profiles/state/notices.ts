@@ -1,0 +1,119 @@
+import { isState, type State } from '../names.ts'
+import type { NotifyInstance, ProfileState } from '../plugin.ts'
+import type { ProfileData } from './data.ts'
+import { type GoTime, goTimeOf, isZero, zeroTime } from './go-time.ts'
+import type { Pending, Progress } from './progress.ts'
+
+/** A message that went out, and when. */
+export interface Sent extends Pending {
+  readonly sentMs: number
+}
+
+type Times = Map<string, GoTime>
+
+/** More than this many messages wait only if somebody has not listened for long; then the oldest are let go. */
+const mostPending = 20
+const overdueMark = 'overdue'
+
+/** What was sent meanwhile is no longer pending. The original's list has one time per instance, ours one per profile too. */
+export function noteSent(progress: Progress, times: Times, sent: readonly Sent[]): Progress {
+  if (sent.length === 0) return progress
+  const marks = structuredClone(progress.sent)
+  for (const { profile, instance, sentMs } of sent) {
+    const at = goTimeOf(sentMs)
+    times.set(instance, at)
+    marks[profile] = { ...marks[profile], [instance]: at.text }
+  }
+  const pending = progress.pending.filter((one) => !sent.some((other) => isSame(one, other)))
+  return { ...progress, pending, sent: marks }
+}
+
+function isSame(one: Pending, other: Pending): boolean {
+  return one.profile === other.profile && one.instance === other.instance && one.at === other.at
+}
+
+/** Adds the messages of a profile's state that are due now. Each instance that is considered gets an entry in `times`. */
+export function addDue(
+  progress: Progress,
+  times: Times,
+  notify: readonly NotifyInstance[],
+  profile: string,
+  { transition, current, previous }: ProfileData,
+  nowMs: number,
+): Progress {
+  if (!(isState(current) && isState(previous))) return progress
+  const due = notify.filter(({ name, schedule }) => {
+    if (!times.has(name)) times.set(name, zeroTime)
+    if (isWaiting(progress, profile, name, current)) return false
+    const transitionMs = isZero(transition) ? 0 : transition.ms
+    return schedule.isDue({
+      nowMs,
+      current,
+      previous,
+      transitionMs,
+      lastSentMs: lastSentMs(progress, times, profile, name),
+    })
+  })
+  return withPending(progress, due, profile, current, previous, nowMs)
+}
+
+/** Once per stay in the state: whether it has lasted too long, and the messages for that. */
+export function addOverdue(
+  progress: Progress,
+  { deadlineMs, overdue }: ProfileState,
+  profile: string,
+  { transition, current }: ProfileData,
+  nowMs: number,
+): { readonly progress: Progress; readonly isOverdue: boolean; readonly isNew: boolean } {
+  const isOverdue = deadlineMs !== undefined && nowMs - transition.ms > deadlineMs && isState(current)
+  const told = progress.sent[profile]?.[overdueMark]
+  if (!isOverdue || (told !== undefined && Date.parse(told) >= transition.ms))
+    return { progress, isOverdue, isNew: false }
+  const sent = { ...progress.sent, [profile]: { ...progress.sent[profile], [overdueMark]: goTimeOf(nowMs).text } }
+  return {
+    progress: withPending({ ...progress, sent }, overdue, profile, current, current, nowMs),
+    isOverdue,
+    isNew: true,
+  }
+}
+
+/** Of profiles that the node no longer has, nothing is kept. */
+export function only(progress: Progress, profiles: ReadonlySet<string>): Progress {
+  const kept = <T>(record: Readonly<Record<string, T>>) =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => profiles.has(name)))
+  return {
+    inFlight: kept(progress.inFlight),
+    pending: progress.pending.filter(({ profile }) => profiles.has(profile)),
+    sent: kept(progress.sent),
+  }
+}
+
+function isWaiting({ pending }: Progress, profile: string, instance: string, state: State): boolean {
+  return pending.some((one) => one.profile === profile && one.instance === instance && one.state === state)
+}
+
+function withPending(
+  progress: Progress,
+  due: readonly NotifyInstance[],
+  profile: string,
+  state: State,
+  previous: State,
+  nowMs: number,
+): Progress {
+  if (due.length === 0) return progress
+  const { text: at } = goTimeOf(nowMs)
+  const added = due.map(({ name }): Pending => ({ profile, instance: name, state, previous, at }))
+  return { ...progress, pending: [...progress.pending, ...added].slice(-mostPending) }
+}
+
+/** Two profiles that share an instance do not silence each other; what the original sent counts for both. */
+function lastSentMs({ sent }: Progress, times: Times, profile: string, instance: string): number | undefined {
+  const own = sent[profile]?.[instance]
+  const shared = times.get(instance)
+  const isOfOther = Object.entries(sent).some(([name, marks]) => name !== profile && marks[instance] === shared?.text)
+  const known = [
+    ...(own === undefined ? [] : [Date.parse(own)]),
+    ...(shared === undefined || isZero(shared) || isOfOther ? [] : [shared.ms]),
+  ]
+  return known.length === 0 ? undefined : Math.max(...known)
+}

@@ -1,0 +1,362 @@
+import { expect, test } from 'vitest'
+import { dataAnnotation, profileLabel, stateLabel } from '../names.ts'
+import { instances, Machine, steps } from './fixture-machine.ts'
+import { historyAnnotation, progressAnnotation, readHistory, readProgress } from './progress.ts'
+import { abortAnnotation, pauseAnnotation } from './verbs.ts'
+
+const [op, required, inside] = ['operational', 'maintenance-required', 'in-maintenance'] as const
+const file = (...profiles: readonly string[]) => `${instances}profiles:\n${profiles.join('')}`
+const to = file(steps('p', [[op, 'go', inside]]))
+
+test('a node without labels is operational, by the profile that always exists', async () => {
+  const machine = new Machine(instances)
+  const { patch, events } = await machine.pass()
+  expect(machine.label(stateLabel)).toBe(op)
+  expect(JSON.parse(machine.node.metadata.annotations?.[dataAnnotation] ?? '')).toEqual({
+    Profiles: { default: { Transition: '2026-03-01T12:00:01Z', Current: op, Previous: op } },
+    Notifications: {},
+  })
+  expect(patch).toBeDefined()
+  expect(events).toEqual([])
+  expect((await machine.pass()).patch, 'nothing is written when nothing changes').toBeUndefined()
+})
+
+test('a transition runs its triggers, stores its state, and tells it once; the state after it is entered once', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', required, 'mark']],
+    `  maintenance-required:\n    enter: t1\n    notify: tell\n`,
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  const { events, result } = await machine.pass()
+  expect([machine.state('p'), machine.label(stateLabel), machine.label('altered')]).toEqual([required, required, 'yes'])
+  expect(events).toEqual([{ is: 'Changed', profile: 'p', from: op, to: required }])
+  expect(result.profiles[0]).toMatchObject({ state: op, next: required })
+  expect(machine.ran).toEqual(['go'])
+  const entered = await machine.pass()
+  expect(machine.ran).toEqual(['go', 't1'])
+  expect(entered.pending).toMatchObject([{ profile: 'p', instance: 'tell', state: required, previous: op }])
+  await machine.passes(2)
+  expect(machine.ran).toEqual(['go', 't1'])
+  expect(readHistory(machine.node.metadata.annotations?.[historyAnnotation])).toMatchObject([
+    { profile: 'p', from: op, to: required, why: 'go' },
+  ])
+})
+
+test.for([
+  ['does-not-exist--p', ['p']],
+  ['p--other1--other2', ['p']],
+  ['p--p', ['p']],
+  ['nobody', []],
+  ['--p--', ['p']],
+] as const)('label %s selects %j', async ([label, expected]) => {
+  const machine = new Machine(to, { label })
+  const { result } = await machine.pass()
+  expect(result.profiles.map(({ name }) => name)).toEqual(expected)
+  const stored = JSON.parse(machine.node.metadata.annotations?.[dataAnnotation] ?? '') as { Profiles: object }
+  expect(Object.keys(stored.Profiles)).toEqual(expected)
+  expect(machine.label(stateLabel)).toBe(op)
+})
+
+test('only one profile takes a node into maintenance, also in one pass, and the other says which', async () => {
+  const machine = new Machine(file(steps('a', [[op, 'go', inside]]), steps('b', [[op, 'go', inside]])), {
+    label: 'a--b',
+  })
+  machine.on.add('go')
+  const { result, events } = await machine.pass()
+  expect([machine.state('a'), machine.state('b')]).toEqual([inside, op])
+  expect(events).toHaveLength(1)
+  expect(result.profiles[1]).toMatchObject({
+    waitsFor: 'profile a has the node in maintenance',
+    transitions: [{ isPassed: false, chain: { isPassed: true } }],
+  })
+})
+
+test('blocked and multi: the state of the node is the highest of its profiles', async () => {
+  const block = steps('block', [
+    [op, 'a', required],
+    [required, '!a', inside],
+  ])
+  const multi = steps('multi', [
+    [op, 'a', required],
+    [required, 'a', inside],
+  ])
+  const machine = new Machine(file(block, multi), { label: 'block--multi' })
+  machine.on.add('a')
+  await machine.passes(3)
+  expect([machine.state('block'), machine.state('multi')]).toEqual([required, inside])
+  expect(machine.label(stateLabel)).toBe(inside)
+  machine.relabel({ [profileLabel]: 'block' })
+  const { events } = await machine.pass()
+  expect(events).toEqual([{ is: 'Dropped', profile: 'multi', state: inside }])
+  expect(machine.label(stateLabel)).toBe(required)
+  expect(machine.state('multi')).toBeUndefined()
+})
+
+test('what fails in one profile takes nothing from the others', async () => {
+  const machine = new Machine(file(steps('a', [[op, 'go', required]]), steps('b', [[op, 'b', required]])), {
+    label: 'a--b',
+  })
+  machine.on.add('go')
+  machine.broken.add('b')
+  const { result, events } = await machine.pass()
+  expect([machine.state('a'), machine.state('b')]).toEqual([required, op])
+  expect(result.profiles[1]?.failure).toEqual({ stage: 'check', cause: 'b: b cannot tell' })
+  expect(events.map(({ is, profile }) => [is, profile])).toEqual([
+    ['Changed', 'a'],
+    ['Failed', 'b'],
+  ])
+  expect((await machine.pass()).events.map(({ is }) => is)).toEqual(['Failed'])
+})
+
+test('every check of every transition is asked, and one that cannot tell stops the profile', async () => {
+  const profile = steps('p', [
+    [op, 'go', required],
+    [op, 'a || b', inside],
+  ])
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  machine.broken.add('b')
+  const { result } = await machine.pass()
+  expect(machine.ran).toEqual(['go', 'a', 'b'])
+  expect(machine.state('p')).toBe(op)
+  expect(result.profiles[0]?.transitions[1]?.chain).toMatchObject({ isPassed: false, error: 'b: b cannot tell' })
+})
+
+test('of two transitions to one state, the triggers of the one that passed run; a name with a hyphen is a name', async () => {
+  const profile = steps('p', [
+    [op, 'a', inside, 't1'],
+    [op, 're-go', inside, 't2'],
+  ])
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('re-go')
+  await machine.passes(2)
+  expect(machine.ran.filter((name) => name.startsWith('t'))).toEqual(['t2'])
+  expect(machine.state('p')).toBe(inside)
+})
+
+test('a transition whose trigger needs time is resumed, though its checks no longer pass, and its lease is taken once', async () => {
+  const profile = steps('p', [[op, 'go && lease', inside, 'mark && t1 && unmark && t2']])
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  machine.busy.add('t1')
+  const { result } = await machine.pass()
+  expect(result.profiles[0]?.waitsFor).toBe('the way to in-maintenance begins')
+  expect([machine.taken, machine.ran], 'nothing outside happens before it is stored').toEqual([[], ['go']])
+  machine.on.delete('go')
+  await machine.passes(2)
+  expect([machine.state('p'), machine.label('altered')]).toEqual([op, 'yes'])
+  expect(readProgress(machine.node.metadata.annotations?.[progressAnnotation]).inFlight).toMatchObject({
+    p: { from: op, next: inside, trigger: 1, isTaken: true },
+  })
+  machine.busy.clear()
+  const { events } = await machine.pass()
+  expect(events).toEqual([{ is: 'Changed', profile: 'p', from: op, to: inside }])
+  expect(machine.taken).toEqual(['lease'])
+  expect(machine.ran).toEqual(['go', 't1', 't1', 't1', 't2'])
+  expect([machine.state('p'), machine.label('altered')]).toEqual([inside, undefined])
+  expect(machine.node.metadata.annotations?.[progressAnnotation]).toBeUndefined()
+})
+
+test('who is on the way into maintenance keeps other profiles of the node out', async () => {
+  const machine = new Machine(file(steps('a', [[op, 'go', inside, 't1']]), steps('b', [[op, 'go', inside]])), {
+    label: 'a--b',
+  })
+  machine.on.add('go')
+  machine.busy.add('t1')
+  await machine.passes(3)
+  expect([machine.state('a'), machine.state('b')]).toEqual([op, op])
+  machine.busy.clear()
+  await machine.pass()
+  expect([machine.state('a'), machine.state('b')]).toEqual([inside, op])
+})
+
+test('a way that the file no longer has is given up, and checks decide anew', async () => {
+  const machine = new Machine(to, { label: 'p' })
+  await machine.pass()
+  const lost = { from: op, next: required, transition: 3, trigger: 0, since: '2026-03-01T12:00:00Z' }
+  machine.annotate({ [progressAnnotation]: JSON.stringify({ inFlight: { p: lost } }) })
+  const { events } = await machine.pass()
+  expect(events).toMatchObject([{ is: 'Lost', profile: 'p', next: required }])
+  machine.on.add('go')
+  await machine.pass()
+  expect(machine.state('p')).toBe(inside)
+})
+
+test('a trigger that fails undoes what its chain did to the node, and is tried again', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside, 'mark && t1']])), { label: 'p' })
+  machine.on.add('go')
+  machine.broken.add('t1')
+  await machine.pass()
+  const { result } = await machine.pass()
+  expect(result.profiles[0]?.failure).toEqual({ stage: 'trigger', cause: 't1: t1 cannot be done' })
+  expect([machine.state('p'), machine.label('altered')]).toEqual([op, undefined])
+  machine.broken.clear()
+  await machine.pass()
+  expect([machine.state('p'), machine.label('altered')]).toEqual([inside, 'yes'])
+})
+
+test('entering that needs time holds the profile: no messages and no checks until it is done', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', inside]],
+    '  in-maintenance:\n    enter: mark && t1\n    notify: tell\n    transitions: [{check: back, next: operational}]\n',
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go').add('back')
+  machine.busy.add('t1')
+  await machine.passes(4)
+  expect([machine.state('p'), machine.label('altered')]).toEqual([inside, 'yes'])
+  expect(machine.ran).toEqual(['go', 't1', 't1', 't1'])
+  const { pending } = await machine.pass()
+  expect(pending).toEqual([])
+  machine.busy.clear()
+  const { result } = await machine.pass()
+  expect(result.profiles[0]?.next).toBe(op)
+})
+
+test('a check that cannot tell after entering neither enters again nor tells again', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', required]],
+    '  maintenance-required:\n    enter: mark && t1\n    notify: tell\n    transitions: [{check: b, next: in-maintenance}]\n',
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  machine.broken.add('b')
+  await machine.passes(2)
+  const first = readProgress(machine.node.metadata.annotations?.[progressAnnotation]).pending
+  expect(first).toHaveLength(1)
+  machine.sent = first.map((one) => ({ ...one, sentMs: machine.nowMs }))
+  await machine.passes(3)
+  expect(machine.ran.filter((name) => name === 't1')).toHaveLength(1)
+  expect(machine.label('altered')).toBe('yes')
+  expect(readProgress(machine.node.metadata.annotations?.[progressAnnotation]).pending).toEqual([])
+})
+
+test('what was sent is noted in both places, and a shared instance tells of each profile', async () => {
+  const each = (name: string) =>
+    steps(name, [[op, 'go', required]], '  maintenance-required:\n    notify: tell\n    transitions: []\n')
+  const machine = new Machine(file(each('a'), each('b')), { label: 'a--b' })
+  machine.on.add('go')
+  await machine.passes(2)
+  const { pending } = readProgress(machine.node.metadata.annotations?.[progressAnnotation])
+  expect(pending.map(({ profile }) => profile)).toEqual(['a', 'b'])
+  machine.sent = pending.slice(0, 1).map((one) => ({ ...one, sentMs: machine.nowMs }))
+  await machine.pass()
+  const after = readProgress(machine.node.metadata.annotations?.[progressAnnotation])
+  expect(after.pending.map(({ profile }) => profile)).toEqual(['b'])
+  expect(after.sent).toEqual({ a: { tell: '2026-03-01T12:00:02Z' } })
+  expect(machine.node.metadata.annotations?.[dataAnnotation]).toContain(
+    '"Notifications":{"tell":"2026-03-01T12:00:02Z"}',
+  )
+})
+
+test('a transition to the same state does nothing, not even take', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go && lease', op, 't1']])), { label: 'p' })
+  machine.on.add('go')
+  await machine.pass()
+  const { patch, events } = await machine.pass()
+  expect([patch, events, machine.taken, machine.ran]).toEqual([undefined, [], [], ['go', 'go']])
+})
+
+test('a trigger may send the node to another profile', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside, 'rename']]), steps('other', [])), { label: 'p' })
+  machine.on.add('go')
+  await machine.passes(2)
+  expect(machine.state('other')).toBe(op)
+  expect(machine.state('p')).toBeUndefined()
+  expect(machine.label(stateLabel)).toBe(op)
+})
+
+test('a freeze, or whatever else says no, keeps nodes out of maintenance alone, and the chain still shows as passed', async () => {
+  const machine = new Machine(
+    file(
+      steps('p', [
+        [op, 'go', required],
+        [required, 'go', inside],
+        [inside, 'back', op],
+      ]),
+    ),
+    {
+      label: 'p',
+    },
+  )
+  machine.on.add('go')
+  machine.whyNot = 'frozen'
+  await machine.passes(2)
+  const { result } = await machine.pass()
+  expect(machine.state('p')).toBe(required)
+  expect(result.profiles[0]).toMatchObject({
+    waitsFor: 'frozen',
+    transitions: [{ isPassed: false, chain: { isPassed: true } }],
+  })
+})
+
+test('while it is paused nothing is decided; unreadable data is left alone and told', async () => {
+  const machine = new Machine(to, { label: 'p' })
+  machine.on.add('go')
+  machine.annotate({ [pauseAnnotation]: 'audit' })
+  const { result, patch } = await machine.pass()
+  expect([result.problem, patch, machine.ran]).toEqual(['paused: audit', undefined, []])
+  machine.annotate({ [pauseAnnotation]: null, [dataAnnotation]: '{{}' })
+  const broken = await machine.pass()
+  expect(broken.patch).toBeUndefined()
+  expect(broken.result.problem).toContain('cannot be read')
+})
+
+test('abort runs the chain for it, forgets what was under way, and ends operational', async () => {
+  const profile = steps('p', [[op, 'go', inside, 'mark && t1']], '  abort: unmark && t2\n')
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  machine.busy.add('t1').add('t2')
+  await machine.passes(2)
+  expect(machine.label('altered')).toBe('yes')
+  machine.on.delete('go')
+  machine.annotate({ [abortAnnotation]: 'p' })
+  await machine.passes(2)
+  expect(machine.node.metadata.annotations?.[abortAnnotation], 'its chain is not done').toBe('p')
+  machine.busy.clear()
+  const { events } = await machine.pass()
+  expect(events).toEqual([{ is: 'Aborted', profile: 'p', from: op }])
+  expect(machine.node.metadata.annotations?.[abortAnnotation]).toBeUndefined()
+  await machine.pass()
+  expect([machine.state('p'), machine.label('altered'), machine.ran.at(-1)]).toEqual([op, undefined, 'go'])
+})
+
+test('who stays too long in a state is told of once per stay', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', required]],
+    '  maintenance-required:\n    deadline: 3s\n    overdue: tell\n    transitions: [{check: back, next: operational}]\n',
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  await machine.passes(3)
+  const events = [...(await machine.pass()).events, ...(await machine.pass()).events, ...(await machine.pass()).events]
+  expect(events).toMatchObject([{ is: 'Overdue', profile: 'p', state: required }])
+  const { pending } = readProgress(machine.node.metadata.annotations?.[progressAnnotation])
+  expect(pending).toMatchObject([{ instance: 'tell', state: required }])
+  expect((await machine.pass()).result.profiles[0]?.isOverdue).toBe(true)
+})
+
+test('a dry run finds the same and touches nothing outside', async () => {
+  const profile = steps('p', [[op, 'go && lease', inside, 't1']])
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  const { result } = await machine.pass({ isDryRun: true })
+  expect(result.profiles[0]?.waitsFor).toBe('the way to in-maintenance begins')
+  await machine.pass({ isDryRun: true })
+  expect([machine.taken, machine.ran]).toEqual([[], ['go']])
+})
+
+test('a stored state that is none is told, and left alone', async () => {
+  const machine = new Machine(to, { label: 'p' })
+  machine.annotate({
+    [dataAnnotation]: '{"Profiles":{"p":{"Transition":"2024-01-02T03:04:05Z","Current":"","Previous":""}}}',
+  })
+  const { events } = await machine.pass()
+  expect(events).toMatchObject([{ is: 'Failed', failure: { stage: 'state' } }])
+  expect(machine.state('p')).toBe('')
+})

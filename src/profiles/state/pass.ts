@@ -1,0 +1,266 @@
+import type { NodeObject } from '../../kube/index.ts'
+import { dataAnnotation, isState, logDetailsLabel, profileLabel, type State, stateLabel, states } from '../names.ts'
+import type { ClusterView, NodeDraft, PassContext, PluginDoors, Profile, ProfilesConfig } from '../plugin.ts'
+import { type ProfileData, readData, writeData } from './data.ts'
+import { draftOf, patchOf, remember } from './draft.ts'
+import { type GoTime, goTimeOf } from './go-time.ts'
+import { addDue, addOverdue, noteSent, only, type Sent } from './notices.ts'
+import {
+  addHistory,
+  type HistoryEntry,
+  historyAnnotation,
+  type Pending,
+  type Progress,
+  progressAnnotation,
+  readProgress,
+  writeProgress,
+} from './progress.ts'
+import type { PassEvent, PassResult, ProfileResult } from './result.ts'
+import { selectProfiles } from './select.ts'
+import { runTriggers, type Turn, type TurnPorts, takeTurn } from './turn.ts'
+import { abortAnnotation, abortsOf, pauseAnnotation } from './verbs.ts'
+
+export interface PassPorts extends TurnPorts {
+  readonly config: ProfilesConfig
+  readonly cluster: ClusterView
+  readonly doors: PluginDoors
+  readonly nowMs: number
+  /** What would happen is found out, and nothing outside is touched. */
+  readonly isDryRun: boolean
+  /** Messages of this node that were sent since. */
+  readonly sent: readonly Sent[]
+  readonly signal: AbortSignal
+}
+
+export interface Pass {
+  readonly result: PassResult
+  /** What has to be written, if anything. Nothing below counts before it is stored. */
+  readonly patch: object | undefined
+  readonly events: readonly PassEvent[]
+  /** Messages that wait to be sent, once the pass is stored. */
+  readonly pending: readonly Pending[]
+  /** Profiles that have the node in maintenance, or are on their way there. */
+  readonly occupants: readonly string[]
+  readonly isInMaintenance: boolean
+  readonly isDetailed: boolean
+  /** The newest change of a state on the node. */
+  readonly lastTransition: { readonly profile: string; readonly at: GoTime } | undefined
+}
+
+/** One look at a node: each of its profiles has a turn, and all that comes of it is one patch. */
+export async function passOver(node: NodeObject, ports: PassPorts): Promise<Pass> {
+  const draft = draftOf(node)
+  const read = readData(draft.annotations[dataAnnotation])
+  const paused = draft.annotations[pauseAnnotation]
+  if ('problem' in read)
+    return untouched(`annotation ${dataAnnotation} cannot be read: ${read.problem}; repair or remove it`, draft)
+  if (paused !== undefined) return untouched(`paused: ${paused}`, draft)
+  return new PassOfNode(draft, ports).run(read.data)
+}
+
+function untouched(problem: string, draft: NodeDraft): Pass {
+  return {
+    result: { profiles: [], unknown: [], problem },
+    patch: undefined,
+    events: [],
+    pending: readProgress(draft.annotations[progressAnnotation]).pending,
+    occupants: [],
+    isInMaintenance: draft.labels[stateLabel] === 'in-maintenance',
+    isDetailed: isDetailed(draft),
+    lastTransition: undefined,
+  }
+}
+
+function isDetailed(draft: NodeDraft): boolean {
+  return draft.labels[logDetailsLabel] === 'true'
+}
+
+class PassOfNode {
+  readonly #draft: NodeDraft
+  readonly #ports: PassPorts
+  readonly #events: PassEvent[] = []
+  readonly #history: HistoryEntry[] = []
+  #profiles = new Map<string, ProfileData>()
+  #times = new Map<string, GoTime>()
+  #progress: Progress
+
+  constructor(draft: NodeDraft, ports: PassPorts) {
+    this.#draft = draft
+    this.#ports = ports
+    this.#progress = readProgress(draft.annotations[progressAnnotation])
+  }
+
+  async run(stored: Parameters<typeof selectProfiles>[2]): Promise<Pass> {
+    const { config, nowMs, sent } = this.#ports
+    const { profiles, unknown, data, dropped } = selectProfiles(this.#draft.labels[profileLabel], config, stored, nowMs)
+    this.#profiles = new Map(data.profiles)
+    this.#times = new Map(data.notifications)
+    this.#progress = noteSent(only(this.#progress, new Set(data.profiles.keys())), this.#times, sent)
+    for (const { name, state } of dropped)
+      if (state === 'in-maintenance') this.#events.push({ is: 'Dropped', profile: name, state })
+    const results: ProfileResult[] = []
+    for (const profile of profiles) results.push(await this.#turnOf(profile))
+    this.#write(profiles)
+    const occupants = [...this.#profiles.keys()].filter((name) => this.#isOccupant(name))
+    return {
+      result: { profiles: results, unknown },
+      patch: patchOf(this.#draft),
+      events: this.#events,
+      pending: this.#progress.pending,
+      occupants,
+      isInMaintenance: this.#draft.labels[stateLabel] === 'in-maintenance',
+      isDetailed: isDetailed(this.#draft),
+      lastTransition: [...this.#profiles]
+        .map(([profile, { transition }]) => ({ profile, at: transition }))
+        .sort((one, other) => other.at.ms - one.at.ms)[0],
+    }
+  }
+
+  async #turnOf(profile: Profile): Promise<ProfileResult> {
+    const { name } = profile
+    const data = this.#profiles.get(name) as ProfileData
+    const { current: state } = data
+    if (!isState(state)) {
+      const failure = { stage: 'state', cause: `${JSON.stringify(state)} is no state` } as const
+      this.#events.push({ is: 'Failed', profile: name, state, failure })
+      return { name, state, next: state, transitions: [], failure }
+    }
+    let undo = remember(this.#draft)
+    const context = this.#contextOf(profile, state, data)
+    if (abortsOf(this.#draft.annotations[abortAnnotation]).includes(name))
+      return this.#abort(profile, state, context, undo)
+    const overdue = addOverdue(this.#progress, profile.states[state], name, data, context.nowMs)
+    this.#progress = overdue.progress
+    if (overdue.isNew) this.#events.push({ is: 'Overdue', profile: name, state, since: data.transition.text })
+    const turn = await takeTurn(
+      {
+        profile,
+        state,
+        hasChanged: data.previous !== state,
+        inFlight: this.#progress.inFlight[name],
+        occupiedBy: this.#occupantBeside(name, state),
+        context,
+        isDryRun: this.#ports.isDryRun,
+        onEntered: () => {
+          // What entering did stays, also if a check cannot tell now: it is not done twice, and people are told once.
+          this.#notify(profile, state, data)
+          this.#profiles.set(name, { ...data, previous: state })
+          undo = remember(this.#draft)
+        },
+      },
+      this.#ports,
+    )
+    // After a change the enter chain runs first, and people are told when it is done.
+    if (data.previous === state) this.#notify(profile, state, data)
+    const result = this.#settle(profile, state, data, turn, undo)
+    return overdue.isOverdue ? { ...result, isOverdue: true } : result
+  }
+
+  #notify(profile: Profile, state: State, data: ProfileData): void {
+    const { notify } = profile.states[state]
+    this.#progress = addDue(this.#progress, this.#times, notify, profile.name, data, this.#ports.nowMs)
+  }
+
+  #settle(profile: Profile, state: State, data: ProfileData, turn: Turn, undo: () => void): ProfileResult {
+    const { name } = profile
+    const { outcome, transitions } = turn
+    const result = { name, state, next: state, transitions }
+    switch (outcome.is) {
+      case 'Failed':
+        undo()
+        this.#events.push({ is: 'Failed', profile: name, state, failure: outcome.failure })
+        return { ...result, failure: outcome.failure }
+      case 'Lost':
+        undo()
+        this.#forget(name)
+        this.#events.push({ is: 'Lost', profile: name, next: outcome.next, why: outcome.why })
+        return { ...result, waitsFor: `the way to ${outcome.next} was given up: ${outcome.why}` }
+      case 'Entering':
+        return { ...result, waitsFor: outcome.waitsFor }
+      case 'InFlight': {
+        const inFlight = { ...this.#progress.inFlight, [name]: outcome.inFlight }
+        this.#progress = { ...this.#progress, inFlight }
+        this.#profiles.set(name, { ...data, previous: state })
+        const waitsFor = outcome.waitsFor ?? `the way to ${outcome.inFlight.next} begins`
+        return { ...result, next: state, waitsFor }
+      }
+      case 'Settled': {
+        this.#forget(name)
+        this.#move(name, state, outcome.next, outcome.why ?? '')
+        const { waitsFor } = outcome
+        return { ...result, next: outcome.next, ...(waitsFor === undefined ? {} : { waitsFor }) }
+      }
+    }
+  }
+
+  /** Back to operational, with what the file says for that. */
+  async #abort(profile: Profile, state: State, context: PassContext, undo: () => void): Promise<ProfileResult> {
+    const { name } = profile
+    this.#forget(name)
+    const chain = profile.abort.filter(({ instance }) => !(this.#ports.isDryRun && instance.isOutside))
+    const ran = await runTriggers(chain, 0, context.nowMs, context)
+    const result = { name, state, next: state, transitions: [] }
+    if (ran.is === 'Retry') return { ...result, waitsFor: ran.why }
+    if (ran.is === 'Failed') {
+      undo()
+      const failure = { stage: 'trigger', cause: ran.cause } as const
+      this.#events.push({ is: 'Failed', profile: name, state, failure })
+      return { ...result, failure }
+    }
+    const left = abortsOf(this.#draft.annotations[abortAnnotation]).filter((other) => other !== name)
+    if (left.length === 0) delete this.#draft.annotations[abortAnnotation]
+    else this.#draft.annotations[abortAnnotation] = left.join('--')
+    this.#move(name, state, 'operational', 'aborted')
+    this.#events.push({ is: 'Aborted', profile: name, from: state })
+    return { ...result, next: 'operational' }
+  }
+
+  #move(name: string, state: State, next: State, why: string): void {
+    const data = this.#profiles.get(name) as ProfileData
+    const at = goTimeOf(this.#ports.nowMs)
+    this.#profiles.set(name, {
+      transition: next === state ? data.transition : at,
+      current: next,
+      previous: state,
+    })
+    if (next === state) return
+    this.#history.push({ at: at.text, profile: name, from: state, to: next, why })
+    if (why !== 'aborted') this.#events.push({ is: 'Changed', profile: name, from: state, to: next })
+  }
+
+  #forget(name: string): void {
+    const { [name]: _, ...inFlight } = this.#progress.inFlight
+    this.#progress = { ...this.#progress, inFlight }
+  }
+
+  /** Only one profile may have a node in maintenance; who is on the way there has it already. */
+  #isOccupant(name: string): boolean {
+    return (
+      this.#profiles.get(name)?.current === 'in-maintenance' || this.#progress.inFlight[name]?.next === 'in-maintenance'
+    )
+  }
+
+  #occupantBeside(name: string, state: State): string | undefined {
+    const other = [...this.#profiles.keys()].find((each) => each !== name && this.#isOccupant(each))
+    return other ?? (state === 'in-maintenance' ? name : undefined)
+  }
+
+  #contextOf(profile: Profile, state: State, data: ProfileData): PassContext {
+    const { cluster, doors, nowMs, signal } = this.#ports
+    const { ms: transitionMs } = data.transition
+    return { profile: profile.name, state, node: this.#draft, transitionMs, nowMs, cluster, doors, signal }
+  }
+
+  /** What the controller itself keeps on the node, whatever triggers wrote there. */
+  #write(profiles: readonly Profile[]): void {
+    const { annotations, labels } = this.#draft
+    const now = profiles.flatMap(({ name }) => this.#profiles.get(name)?.current ?? [])
+    labels[stateLabel] = [...states].reverse().find((state) => now.includes(state)) ?? 'operational'
+    annotations[dataAnnotation] = writeData({ profiles: this.#profiles, notifications: this.#times })
+    const progress = writeProgress(this.#progress)
+    if (progress === undefined) delete annotations[progressAnnotation]
+    else annotations[progressAnnotation] = progress
+    if (this.#history.length > 0)
+      annotations[historyAnnotation] = addHistory(annotations[historyAnnotation], this.#history)
+  }
+}

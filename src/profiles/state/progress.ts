@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { type State, states } from '../names.ts'
+
+/**
+ * What Fettle itself has to remember of a node, in annotations of its own: the original refuses data that it does not
+ * know. Written in the same patch as what it is about.
+ */
+export const progressAnnotation = 'fettle.dev/profile-progress'
+export const historyAnnotation = 'fettle.dev/profile-history'
+
+const state = z.enum(states)
+const time = z.iso.datetime()
+
+const inFlight = z.object({
+  from: state,
+  next: state,
+  /** Which of the profile's transitions in `from`, counted from 0. */
+  transition: z.int().min(0),
+  /** The trigger that is next. */
+  trigger: z.int().min(0),
+  since: time,
+  /** What its checks found free is taken. */
+  isTaken: z.boolean().default(true),
+})
+
+const pending = z.object({ profile: z.string(), instance: z.string(), state, previous: state, at: time })
+
+const progress = z.object({
+  /** Transitions whose checks passed and whose triggers are not all done, by profile. */
+  inFlight: z.record(z.string(), inFlight).default({}),
+  /** Messages that are due and were not sent yet. */
+  pending: z.array(pending).default([]),
+  /** When messages were sent last, by profile and instance. */
+  sent: z.record(z.string(), z.record(z.string(), time)).default({}),
+})
+
+const entry = z.object({ at: time, profile: z.string(), from: state, to: state, why: z.string() })
+
+export type InFlight = z.output<typeof inFlight>
+export type Pending = z.output<typeof pending>
+export type Progress = z.output<typeof progress>
+/** A transition that was stored: which checks let it through, or who aborted it. */
+export type HistoryEntry = z.output<typeof entry>
+
+const keptEntries = 20
+
+export function readProgress(text: string | undefined): Progress {
+  return progress.safeParse(json(text)).data ?? progress.parse({})
+}
+
+/** Nothing when there is nothing to remember. */
+export function writeProgress({ inFlight, pending, sent }: Progress): string | undefined {
+  const kept = {
+    ...(Object.keys(inFlight).length > 0 ? { inFlight } : {}),
+    ...(pending.length > 0 ? { pending } : {}),
+    ...(Object.keys(sent).length > 0 ? { sent } : {}),
+  }
+  return Object.keys(kept).length === 0 ? undefined : JSON.stringify(kept)
+}
+
+/** Newest first. */
+export function readHistory(text: string | undefined): readonly HistoryEntry[] {
+  return z.array(entry).safeParse(json(text)).data ?? []
+}
+
+export function addHistory(text: string | undefined, added: readonly HistoryEntry[]): string {
+  return JSON.stringify([...[...added].reverse(), ...readHistory(text)].slice(0, keptEntries))
+}
+
+/** What a person broke counts as nothing: it is only memory, and the next write mends it. */
+function json(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '{}')
+  } catch {
+    return undefined
+  }
+}
+
+export function isHigher(one: State, other: State): boolean {
+  return states.indexOf(one) > states.indexOf(other)
+}

@@ -1,0 +1,172 @@
+import type { State } from '../names.ts'
+import type { Check, ClusterView, Named, PassContext, Profile, ProfileState, Transition, Trigger } from '../plugin.ts'
+import { evaluateChain, messageOf } from './evaluate-chain.ts'
+import type { InFlight } from './progress.ts'
+import type { Failure, TransitionResult } from './result.ts'
+
+/** What a turn of one profile on a node ends with. The draft holds what its triggers changed. */
+export type TurnOutcome =
+  /** It is in `next`, which may be where it was. */
+  | { readonly is: 'Settled'; readonly next: State; readonly why?: string; readonly waitsFor?: string }
+  /** A trigger needs more time: the transition is resumed next time, without asking the checks again. */
+  | { readonly is: 'InFlight'; readonly inFlight: InFlight; readonly waitsFor?: string }
+  /** The enter chain needs more time: all of it runs again next time. */
+  | { readonly is: 'Entering'; readonly waitsFor: string }
+  /** Nothing of the turn counts. What is in flight stays, unless it is lost. */
+  | { readonly is: 'Failed'; readonly failure: Failure }
+  | { readonly is: 'Lost'; readonly next: State; readonly why: string }
+
+export interface Turn {
+  readonly outcome: TurnOutcome
+  readonly transitions: readonly TransitionResult[]
+}
+
+/** What a turn asks of others before it takes a node into maintenance. */
+export interface TurnPorts {
+  /** Why the node may not be taken into maintenance now, apart from its checks; nothing if it may. */
+  whyNot(profile: string): Promise<string | undefined> | string | undefined
+  /** Lets at most as many nodes pass at once as the checks allow, when all of them ask at the same time. */
+  admit(profile: string, passes: (cluster: ClusterView) => Promise<boolean>): Promise<string | undefined>
+}
+
+export interface TurnStart {
+  readonly profile: Profile
+  readonly state: State
+  readonly hasChanged: boolean
+  readonly inFlight: InFlight | undefined
+  /** Another profile of the node that is in maintenance, or on its way there. */
+  readonly occupiedBy: string | undefined
+  readonly context: PassContext
+  readonly onEntered: () => void
+  /** Nothing outside of the draft is touched. */
+  readonly isDryRun: boolean
+}
+
+export async function takeTurn(start: TurnStart, ports: TurnPorts): Promise<Turn> {
+  const { profile, state, inFlight, context, isDryRun } = start
+  const here = profile.states[state]
+  if (inFlight && isDryRun) return { outcome: { is: 'InFlight', inFlight }, transitions: [] }
+  if (inFlight) return { outcome: await resume(here, state, inFlight, context), transitions: [] }
+  if (start.hasChanged) {
+    const enter = here.enter.filter(({ instance }) => !(isDryRun && instance.isOutside))
+    const entered = await runTriggers(enter, 0, context.transitionMs, context)
+    if (entered.is === 'Failed') return failed('enter', entered.cause)
+    if (entered.is === 'Retry') return { outcome: { is: 'Entering', waitsFor: entered.why }, transitions: [] }
+    start.onEntered()
+  }
+  return decide(start, here, ports)
+}
+
+async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): Promise<Turn> {
+  const { profile, state, occupiedBy, context } = start
+  const transitions: TransitionResult[] = []
+  for (const { next, check } of here.transitions) {
+    const chain = await evaluateChain(check, context)
+    transitions.push({
+      target: next,
+      chain,
+      isPassed: chain.isPassed && !(next === 'in-maintenance' && occupiedBy !== undefined),
+    })
+  }
+  const errors = transitions.flatMap(({ chain }) => chain.error ?? [])
+  if (errors.length > 0) return { ...failed('check', errors.join('; ')), transitions }
+  const stay = (waitsFor?: string): Turn => ({
+    outcome: { is: 'Settled', next: state, ...(waitsFor === undefined ? {} : { waitsFor }) },
+    transitions,
+  })
+  const chosen = transitions.findIndex(({ isPassed }) => isPassed)
+  const transition = here.transitions[chosen]
+  if (!transition) {
+    const isBlocked = transitions.some(({ chain, isPassed }) => chain.isPassed && !isPassed)
+    return stay(isBlocked ? `profile ${occupiedBy} has the node in maintenance` : undefined)
+  }
+  if (transition.next === state) return stay()
+  if (transition.next === 'in-maintenance') {
+    const why = await mayEnter(profile.name, transition, context, ports)
+    // Its chain passed, and it is not carried out: the page tells the two apart.
+    if (why !== undefined) {
+      transitions[chosen] = { ...(transitions[chosen] as TransitionResult), isPassed: false }
+      return stay(why)
+    }
+  }
+  const hasToTake = takers(transition).length > 0
+  if (hasToTake || transition.trigger.some(({ instance }) => instance.isOutside)) {
+    const since = new Date(context.nowMs).toISOString()
+    const inFlight = { from: state, next: transition.next, transition: chosen, trigger: 0, since, isTaken: !hasToTake }
+    return { outcome: { is: 'InFlight', inFlight }, transitions }
+  }
+  const ran = await runTriggers(transition.trigger, 0, context.nowMs, context)
+  if (ran.is === 'Failed') return { ...failed('trigger', ran.cause), transitions }
+  // Only what acts outside of the draft can need more time.
+  if (ran.is === 'Retry') return { ...failed('trigger', ran.why), transitions }
+  return { outcome: { is: 'Settled', next: transition.next, why: transition.check.expression }, transitions }
+}
+
+async function mayEnter(
+  profile: string,
+  { check }: Transition,
+  context: PassContext,
+  ports: TurnPorts,
+): Promise<string | undefined> {
+  const why = await ports.whyNot(profile)
+  if (why !== undefined) return why
+  if (!check.checks.some(({ instance }) => instance.isShared)) return undefined
+  return ports.admit(profile, async (cluster) => (await evaluateChain(check, { ...context, cluster })).isPassed)
+}
+
+async function resume(
+  here: ProfileState,
+  state: State,
+  inFlight: InFlight,
+  context: PassContext,
+): Promise<TurnOutcome> {
+  const transition = here.transitions[inFlight.transition]
+  const { next } = inFlight
+  if (inFlight.from !== state || transition?.next !== next || inFlight.trigger > transition.trigger.length)
+    return { is: 'Lost', next, why: 'the file no longer has this transition' }
+  if (!inFlight.isTaken)
+    try {
+      for (const { instance } of takers(transition)) await instance.take?.(context)
+    } catch (error) {
+      context.signal.throwIfAborted()
+      return { is: 'Lost', next, why: messageOf(error) }
+    }
+  const ran = await runTriggers(transition.trigger, inFlight.trigger, Date.parse(inFlight.since), context)
+  if (ran.is === 'Failed') return { is: 'Failed', failure: { stage: 'trigger', cause: ran.cause } }
+  if (ran.is === 'Retry')
+    return { is: 'InFlight', inFlight: { ...inFlight, isTaken: true, trigger: ran.at }, waitsFor: ran.why }
+  return { is: 'Settled', next, why: transition.check.expression }
+}
+
+type Ran =
+  | { readonly is: 'Done' }
+  | { readonly is: 'Retry'; readonly at: number; readonly why: string }
+  | { readonly is: 'Failed'; readonly cause: string }
+
+export async function runTriggers(
+  triggers: readonly Named<Trigger>[],
+  from: number,
+  sinceMs: number,
+  context: PassContext,
+): Promise<Ran> {
+  const triggerContext = { ...context, sinceMs, cordonOwner: `profile-${context.profile}` }
+  for (const [index, { name, instance }] of triggers.entries()) {
+    if (index < from) continue
+    try {
+      const outcome = await instance.run(triggerContext)
+      if (outcome !== 'done') return { is: 'Retry', at: index, why: `${name}: ${outcome.retry}` }
+    } catch (error) {
+      context.signal.throwIfAborted()
+      return { is: 'Failed', cause: `${name}: ${messageOf(error)}` }
+    }
+  }
+  return { is: 'Done' }
+}
+
+function takers({ check }: Transition): readonly Named<Check>[] {
+  return check.checks.filter(({ instance }) => instance.take !== undefined)
+}
+
+function failed(stage: Failure['stage'], cause: string): Turn {
+  return { outcome: { is: 'Failed', failure: { stage, cause } }, transitions: [] }
+}

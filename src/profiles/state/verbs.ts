@@ -1,0 +1,11 @@
+/** How a person speaks to the profiles of a node: annotations on it. */
+
+/** As long as it is there, nothing is decided about the node; its value is the reason. */
+export const pauseAnnotation = 'fettle.dev/profiles-paused'
+
+/** Names of profiles, with `--` between them, that are taken back to operational; the controller removes them. */
+export const abortAnnotation = 'fettle.dev/profile-abort'
+
+export function abortsOf(text: string | undefined): readonly string[] {
+  return (text ?? '').split('--').filter((name) => name !== '')
+}
