@@ -7,7 +7,11 @@ import { build } from 'esbuild'
 const { outdir } = parseArgs({ options: { outdir: { type: 'string', default: 'dist' } } }).values
 await rm(outdir, { recursive: true, force: true })
 await build({
-  entryPoints: { fettle: 'src/main/cli.ts', 'fettle-agent': 'src/main/agent-cli.ts' },
+  entryPoints: {
+    fettle: 'src/main/cli.ts',
+    'fettle-agent': 'src/main/agent-cli.ts',
+    'fettle-controller': 'src/main/controller-cli.ts',
+  },
   outdir,
   bundle: true,
   platform: 'node',

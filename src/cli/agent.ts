@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
-import manifest from '../../package.json' with { type: 'json' }
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { HostSettings } from '../agent/index.ts'
 import { durationMs } from '../time/index.ts'
+import { bareProgram } from './bare-program.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
 import { defaultHttpHost, logLevel, wholeNumber } from './options.ts'
@@ -50,10 +50,7 @@ const rebootFile = '/var/run/reboot-required'
 
 /** A program that has this command alone. */
 export function createAgentProgram(context: CliContext, start: Start): Command {
-  const program = new Command('fettle')
-    .version(manifest.version)
-    .exitOverride()
-    .configureOutput({ writeOut: context.out, writeErr: context.err })
+  const program = bareProgram(context)
   addAgentCommand(program, context, start)
   return program
 }

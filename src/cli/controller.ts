@@ -1,16 +1,10 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type AgentSettings, addAgentCommand } from './agent.ts'
+import { bareProgram } from './bare-program.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { defaultHttpHost, logLevel, wholeNumber } from './options.ts'
-
-/** What `fettle controller` and `fettle agent` start; composed in main. */
-export interface Programs {
-  readonly controller: (settings: ControllerSettings, signal: AbortSignal) => Promise<void>
-  readonly agent: (settings: AgentSettings, signal: AbortSignal) => Promise<void>
-}
 
 export interface ControllerSettings extends ClusterFlags {
   readonly namespace: string
@@ -46,8 +40,17 @@ type ControllerFlags = Omit<ControllerSettings, 'identity' | 'isDryRun' | 'metri
 /** Where maintenance-controller looks for it. */
 const usualFile = 'config/maintenance.yaml'
 
-/** `fettle controller` and `fettle agent`: the programs that run in the cluster. */
-export function addProgramCommands(program: Command, context: CliContext, programs: Programs): void {
+type Start = (settings: ControllerSettings, signal: AbortSignal) => Promise<void>
+
+/** A program that has this command alone. */
+export function createControllerProgram(context: CliContext, start: Start): Command {
+  const program = bareProgram(context)
+  addControllerCommand(program, context, start)
+  return program
+}
+
+/** `fettle controller`: what runs once in a cluster. */
+export function addControllerCommand(program: Command, context: CliContext, start: Start): void {
   const env = process.env
   const controller = addClusterOptions(program.command('controller'))
   for (const option of forOriginal()) controller.addOption(option)
@@ -81,7 +84,7 @@ export function addProgramCommands(program: Command, context: CliContext, progra
         )
       const { metricsAddr, healthAddr, profilesDryRun, kubecontext, profiles, ...settings } = flags
       const file = profiles ?? (existsSync(usualFile) ? usualFile : undefined)
-      await programs.controller(
+      await start(
         {
           ...settings,
           ...(kubecontext === undefined ? {} : { context: kubecontext }),
@@ -96,7 +99,6 @@ export function addProgramCommands(program: Command, context: CliContext, progra
       // It was told to stop and did: to whoever runs it that is success.
       context.exitCode(0)
     })
-  addAgentCommand(program, context, programs.agent)
 }
 
 /** What deployments of maintenance-controller say, so that they need not change: what has no meaning here is taken and ignored. */

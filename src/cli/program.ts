@@ -1,7 +1,8 @@
-import { Command } from 'commander'
-import manifest from '../../package.json' with { type: 'json' }
+import type { Command } from 'commander'
+import { type AgentSettings, addAgentCommand } from './agent.ts'
+import { bareProgram } from './bare-program.ts'
 import type { CliContext } from './context.ts'
-import { addProgramCommands, type Programs } from './controller.ts'
+import { addControllerCommand, type ControllerSettings } from './controller.ts'
 import { addDemoCommand } from './demo/demo.ts'
 import { addDevCommands } from './dev.ts'
 import { addExplainCommand } from './explain.ts'
@@ -16,13 +17,16 @@ import { addQueueCommand } from './queue.ts'
 import { addStatusCommand } from './status.ts'
 import { addWindowsCommands } from './windows.ts'
 
+/** What `fettle controller` and `fettle agent` start; composed in main. */
+export interface Programs {
+  readonly controller: (settings: ControllerSettings, signal: AbortSignal) => Promise<void>
+  readonly agent: (settings: AgentSettings, signal: AbortSignal) => Promise<void>
+}
+
 export function createProgram(context: CliContext, programs: Programs): Command {
-  const program = new Command('fettle')
+  const program = bareProgram(context)
     .description('Keeps Kubernetes clusters, and the machines under them, in the state you declared.')
-    .version(manifest.version)
     .showHelpAfterError('(--help shows what can be said)')
-    .exitOverride()
-    .configureOutput({ writeOut: context.out, writeErr: context.err })
   addDevCommands(program, context)
   addDemoCommand(program, context)
   addStatusCommand(program, context)
@@ -36,6 +40,7 @@ export function createProgram(context: CliContext, programs: Programs): Command 
   addImportCommands(program, context)
   addHostCommands(program, context)
   addInstallCommands(program, context)
-  addProgramCommands(program, context, programs)
+  addControllerCommand(program, context, programs.controller)
+  addAgentCommand(program, context, programs.agent)
   return program
 }

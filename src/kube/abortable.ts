@@ -1,3 +1,6 @@
+/** Why a timer is stopped that nobody waits for any more. Made once: a reason of its own would cost more than the timer. */
+export const noLongerNeeded: unique symbol = Symbol('no longer needed')
+
 /** Settles as the promise does, or rejects with the signal's reason, whichever comes first. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -81,10 +81,7 @@ export class Profiles {
 
   figures(): ProfileFigures {
     const { problems, isCurrent } = this.#file.state()
-    const nodes = this.#board
-      .all()
-      .flatMap(({ profiles }) => profiles.map(({ name, applied }) => ({ profile: name, state: applied.next })))
-    return { ...this.#counts.all(), nodes, isFileCurrent: isCurrent, fileProblems: problems }
+    return { ...this.#counts.all(), nodes: [...this.#board.states()], isFileCurrent: isCurrent, fileProblems: problems }
   }
 
   /** While Fettle leads: but only while the original does not. Both leases are held as long as anything is done. */
@@ -132,6 +129,10 @@ export class Profiles {
       random: Math.random,
       reportingController: 'maintenance',
       reportingInstance: this.#settings.identity,
+      // A wave over thousands of nodes, three events each; they may come a little later than the states.
+      bufferSize: 20_000,
+      memorySize: 20_000,
+      restMs: 10,
     })
   }
 }

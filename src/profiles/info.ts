@@ -1,7 +1,7 @@
 import type { NodeObject } from '../kube/index.ts'
 import type { Pass } from './state/pass.ts'
 import { type HistoryEntry, historyAnnotation, readHistory } from './state/progress.ts'
-import type { ChainResult, ProfileResult } from './state/result.ts'
+import type { ChainResult, PassResult, ProfileResult } from './state/result.ts'
 
 /** What the info API of the original answers for a node, field by field; what it does not know stands beside it. */
 export interface NodeInfo {
@@ -44,19 +44,17 @@ interface CheckInfo {
 
 /** The last look at each node. */
 export class InfoBoard {
-  readonly #byNode = new Map<string, NodeInfo>()
+  readonly #byNode = new Map<string, Seen>()
 
   publish(node: NodeObject, pass: Pass, labelFilter: readonly string[], nowMs: number): void {
     const { name = '', labels = {}, annotations = {} } = node.metadata
     const shown = labelFilter.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]] as const]))
+    const { result } = pass
     this.#byNode.set(name, {
-      node: name,
-      profiles: pass.result.profiles.map(profileInfo),
+      result,
       labels: Object.fromEntries(shown),
-      updated: new Date(nowMs).toISOString(),
-      ...(pass.result.problem === undefined ? {} : { problem: pass.result.problem }),
-      unknown: pass.result.unknown,
-      history: readHistory(annotations[historyAnnotation]),
+      nowMs,
+      history: annotations[historyAnnotation],
     })
   }
 
@@ -66,11 +64,35 @@ export class InfoBoard {
 
   /** By name. */
   all(): readonly NodeInfo[] {
-    return [...this.#byNode.values()].sort((one, other) => one.node.localeCompare(other.node))
+    return [...this.#byNode]
+      .sort(([one], [other]) => one.localeCompare(other))
+      .map(([node, seen]) => infoOf(node, seen))
   }
 
-  of(node: string): NodeInfo | undefined {
-    return this.#byNode.get(node)
+  /** Where each profile of each node stands. */
+  *states(): Generator<{ readonly profile: string; readonly state: string }> {
+    for (const { result } of this.#byNode.values())
+      for (const { name: profile, next: state } of result.profiles) yield { profile, state }
+  }
+}
+
+/** As little as possible: looks are many, and who asks to see them are few. */
+interface Seen {
+  readonly result: PassResult
+  readonly labels: Readonly<Record<string, string>>
+  readonly nowMs: number
+  readonly history: string | undefined
+}
+
+function infoOf(node: string, { result, labels, nowMs, history }: Seen): NodeInfo {
+  return {
+    node,
+    profiles: result.profiles.map(profileInfo),
+    labels,
+    updated: new Date(nowMs).toISOString(),
+    ...(result.problem === undefined ? {} : { problem: result.problem }),
+    unknown: result.unknown,
+    history: readHistory(history),
   }
 }
 

@@ -30,6 +30,8 @@ export interface EventRecorderOptions extends EventReporter {
   readonly burst?: number
   /** … and then one more per this long. Default 1 minute. */
   readonly refillMs?: number
+  /** Between two requests, so that a thousand events leave the API server room for the work itself. Default 0. */
+  readonly restMs?: number
   /** A repetition after a pause longer than this is a new event. Default 10 minutes. */
   readonly seriesGapMs?: number
 }
@@ -160,12 +162,14 @@ export class EventRecorder {
   }
 
   async #sendAll(): Promise<void> {
+    const { clock, restMs = 0 } = this.#options
     // First let the caller finish what it is doing: repetitions in the same breath become one request.
     await Promise.resolve()
     for (let first = this.#waiting.first; first; first = this.#waiting.first) {
       this.#waiting.remove(first)
       first.value.isWaiting = false
       await this.#deliver(first.value)
+      if (restMs > 0 && !this.#isClosed) await clock.sleep(restMs, this.#stopped.signal).catch(() => undefined)
     }
     // In the same turn as the last look at the list: an event recorded a moment later must start a new round.
     this.#sending = undefined

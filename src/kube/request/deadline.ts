@@ -1,4 +1,5 @@
 import type { Clock } from '../../time/index.ts'
+import { noLongerNeeded } from '../abortable.ts'
 
 /** The reason with which a call's own signal aborts when its time is up. */
 export const deadlinePassed: unique symbol = Symbol('deadline passed')
@@ -22,7 +23,7 @@ export async function withDeadline<T>(
   try {
     return await run(call.signal)
   } finally {
-    timer.abort()
+    timer.abort(noLongerNeeded)
     parent?.removeEventListener('abort', onParentAbort)
   }
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../time/index.ts'
-import { abortable } from '../abortable.ts'
+import { abortable, noLongerNeeded } from '../abortable.ts'
 import { type ClusterConfig, type Credential, identityHeaders } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import {
@@ -126,7 +126,7 @@ export class Requester {
       if (error !== deadlinePassed) throw error
       throw new ApiError({ code: 'Stalled', method, path, seen: `no answer within ${limitMs} ms` })
     } finally {
-      timer.abort()
+      timer.abort(noLongerNeeded)
       exchange.release()
     }
   }

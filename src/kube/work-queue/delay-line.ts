@@ -1,4 +1,5 @@
 import type { Clock } from '../../time/index.ts'
+import { noLongerNeeded } from '../abortable.ts'
 import { type Due, DueHeap } from './due-heap.ts'
 
 /** setTimeout fires at once beyond 2^31 ms; longer delays are slept in pieces. */
@@ -30,7 +31,7 @@ export class DelayLine<T extends Due> {
   }
 
   clear(): void {
-    this.#alarm?.cancel.abort()
+    this.#alarm?.cancel.abort(noLongerNeeded)
     this.#alarm = undefined
     for (let next = this.#heap.peek(); next; next = this.#heap.peek()) this.#heap.remove(next)
   }
@@ -39,7 +40,7 @@ export class DelayLine<T extends Due> {
   #setAlarm(): void {
     const next = this.#heap.peek()
     if (!next || (this.#alarm && this.#alarm.at <= next.dueAt)) return
-    this.#alarm?.cancel.abort()
+    this.#alarm?.cancel.abort(noLongerNeeded)
     const now = this.#clock.monotonic()
     const ms = Math.min(Math.max(0, next.dueAt - now), longestSleepMs)
     const alarm = { at: now + ms, cancel: new AbortController() }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/index.ts'
-import { abortable } from '../abortable.ts'
+import { abortable, noLongerNeeded } from '../abortable.ts'
 import { type BackoffOptions, backoffMs } from '../backoff.ts'
 import { readFailure } from './work-retry.ts'
 import { type ScheduledKey, WorkSchedule } from './work-schedule.ts'
@@ -166,7 +166,7 @@ export class WorkQueue {
       for (const run of this.#running.keys()) run.abort.abort(reason)
       const timer = new AbortController()
       await Promise.race([finished, this.#clock.sleep(abortGraceMs, timer.signal).catch(() => undefined)])
-      timer.abort()
+      timer.abort(noLongerNeeded)
     }
     return { dropped, unfinished: [...this.#running.keys()].map((run) => run.key) }
   }
@@ -202,7 +202,7 @@ export class WorkQueue {
     } catch (error) {
       this.#fail(entry, run, attempt, error)
     } finally {
-      finished.abort()
+      finished.abort(noLongerNeeded)
       this.#longestRunMs = Math.max(this.#longestRunMs, this.#clock.monotonic() - run.startedAt)
       this.#running.delete(run)
       this.#schedule.release(entry)
