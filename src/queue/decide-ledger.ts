@@ -1,7 +1,7 @@
 import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Slot, Waiting } from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { withCondition } from './conditions.ts'
-import { isEnded, isForgotten, isOrdered, isOrphan, type Release, releasable } from './decide-releases.ts'
+import { isEnded, isForgotten, isGivenBack, isOrdered, isOrphan, type Release, releasable } from './decide-releases.ts'
 import { holdsLocks } from './foreign-locks.ts'
 import { type Claim, emptyLedger, isSoaking, slotOf, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { figuresOf, type Limit, Tally } from './limits.ts'
@@ -14,6 +14,7 @@ import {
   closingSlot,
   fullLedger,
   fullObstacle,
+  type Obstacle,
   ownObstacle,
   passed,
 } from './obstacles.ts'
@@ -54,7 +55,9 @@ export interface LedgerDecision {
 export function decideLedger(world: LedgerWorld): LedgerDecision {
   const { budget, requests, nodes, now } = world
   const nowMs = Date.parse(now)
-  const stored = withTokensSeen(budget.status ?? emptyLedger, requests, nodes)
+  // Of thousands of nodes few bear a mark of ours; only those are looked at closely.
+  const marked = nodes.filter((node) => !isGivenBack(node))
+  const stored = withTokensSeen(budget.status ?? emptyLedger, requests, marked)
   const nodeByUid = new Map(nodes.map((node) => [node.metadata.uid ?? '', node]))
   const byName = new Map(requests.map((request) => [nameOf(request), request]))
 
@@ -62,7 +65,7 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
   const releases = releasable(world, nodeByUid, byName)
   let ledger = ended.reduce((status, { nodeUID }) => withoutSlot(status, nodeUID), stored)
   ledger = releases.reduce((status, { request, soakUntil }) => withRelease(status, request, soakUntil), ledger)
-  const lost = lostSlots(ledger, requests, nodeByUid)
+  const lost = lostSlots(ledger, requests, nodeByUid, marked)
   ledger = lost.reduce(withSlot, ledger)
   const outrun = outrunSlots(ledger, requests)
   ledger = outrun.reduce(withSlot, ledger)
@@ -86,7 +89,7 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
     toRestore: stored.slots.filter(
       (slot) => isOrphan(slot, byName) && isOrdered(budget, slot) && !ended.includes(slot),
     ),
-    forgotten: nodes.filter((node) => isForgotten(node, ledger, requests)),
+    forgotten: marked.filter((node) => isForgotten(node, ledger, requests)),
     waiting: line.waiting,
     unasked: line.unasked,
     limits,
@@ -133,6 +136,12 @@ function lineOf(
   const wakeTimes: number[] = []
   /** Full limits that somebody has waited for so long that nobody may take them first. */
   const reserved = new Map<string, string>()
+  /** Most of a long line waits for the same, which is put into words once until somebody else is out. */
+  const sentences = new Map<Limit, Obstacle | undefined>()
+  const fullOf = (limit: Limit | undefined): Obstacle | undefined => {
+    if (limit && !sentences.has(limit)) sentences.set(limit, fullObstacle(limit, budget))
+    return limit && sentences.get(limit)
+  }
   let ledger = start
   for (const request of queued) {
     const node = nodeByUid.get(request.spec.nodeUID)
@@ -145,9 +154,7 @@ function lineOf(
     const obstacle =
       forAll ??
       ownObstacle(world, request) ??
-      (joins
-        ? closingSlot(slot, byName)
-        : (passed(node, tally, reserved) ?? fullObstacle(full[0], budget) ?? fullLedger(ledger)))
+      (joins ? closingSlot(slot, byName) : (passed(node, tally, reserved) ?? fullOf(full[0]) ?? fullLedger(ledger)))
     if (full.length > 0 && isStarving(request, nowMs)) for (const { key } of full) reserved.set(key, name)
     const block = obstacle || joins ? undefined : world.gates.blockerOf(node, request)
     const stop = obstacle ?? blockerObstacle(block)
@@ -155,6 +162,7 @@ function lineOf(
       if (block === 'unasked') {
         unasked.push(request)
         tally.promise(node, promisedSlot(request, now))
+        sentences.clear()
       }
       waiting.set(name, { position: waiting.size + 1, ...stop })
       if (stop.notBefore) wakeTimes.push(Date.parse(stop.notBefore))
@@ -167,6 +175,7 @@ function lineOf(
     const taken = withClaim(ledger, claim, now)
     const made = slotOf(taken, name) ?? promisedSlot(request, now)
     slotByUid.set(nodeUID, made)
+    sentences.clear()
     // Claimed before the finalizer is stored, a deleted request would leave its slot behind for ever.
     if (!request.metadata.finalizers?.includes(finalizer)) {
       tally.promise(node, made)

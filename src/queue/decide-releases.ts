@@ -51,9 +51,16 @@ export function isEnded(
   return isOrdered(budget, slot) && isGivenBack(node)
 }
 
+/** Asked of thousands of nodes at each look, of which few have changed since the last one. */
+const givenBack = new WeakMap<NodeObject, boolean>()
+
 /** Nothing of ours is left on the node. */
 export function isGivenBack(node: NodeObject): boolean {
-  return !isCordonedBy(node, cordonOwner) && !hasStopTaint(node, cordonOwner) && isSilent(node)
+  const known = givenBack.get(node)
+  if (known !== undefined) return known
+  const isBare = !isCordonedBy(node, cordonOwner) && !hasStopTaint(node, cordonOwner) && isSilent(node)
+  givenBack.set(node, isBare)
+  return isBare
 }
 
 /** Somebody who knew less than we do marked the node, after its turn was over. */

@@ -75,12 +75,14 @@ type CountedLimit = { -readonly [Field in keyof Limit]: Limit[Field] } & { out: 
 export class Tally {
   readonly #spec: Spec
   readonly #limits = new Map<string, CountedLimit>()
-  /** Thousands of nodes are asked about several times in one decision. */
-  readonly #limitsByNode = new Map<NodeObject, readonly CountedLimit[]>()
+  /** Thousands of nodes are asked about several times in one decision. Without limits of its own they are all alike. */
+  readonly #limitsByNode = new Map<NodeObject | 'worker' | 'control plane', readonly CountedLimit[]>()
+  readonly #areAlike: boolean
   readonly #promised: { limit: CountedLimit; promise: OutNode; before: OutNode | undefined }[] = []
 
   constructor(spec: Spec, slots: readonly Slot[], nodes: readonly NodeObject[]) {
     this.#spec = spec
+    this.#areAlike = spec.ignoreNodes === undefined && (spec.limits ?? []).length === 0
     this.#limitFor({ key: budgetName, name: budgetName, rule: spec.max })
     const slotByUid = new Map(slots.map((slot) => [slot.nodeUID, slot]))
     for (const node of nodes) {
@@ -101,10 +103,11 @@ export class Tally {
   }
 
   #of(node: NodeObject): readonly CountedLimit[] {
-    const known = this.#limitsByNode.get(node)
+    const key = this.#areAlike ? (isControlPlane(node) ? 'control plane' : 'worker') : node
+    const known = this.#limitsByNode.get(key)
     if (known) return known
     const found = this.#find(node)
-    this.#limitsByNode.set(node, found)
+    this.#limitsByNode.set(key, found)
     return found
   }
 

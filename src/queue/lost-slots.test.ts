@@ -8,7 +8,7 @@ import { isUnbelievable, lostSlots, outrunSlots, withTokensSeen } from './lost-s
 const holding = (name: string, nodeName: string, token: number, phase: Phase = 'Granted') =>
   request(name, nodeName, { status: { phase, slot: heldSlot(token) } })
 const lost = (requests: readonly MaintenanceRequest[], nodes: readonly NodeObject[], ledger = emptyLedger) =>
-  lostSlots(ledger, requests, new Map(nodes.map((one) => [one.metadata.uid ?? '', one])))
+  lostSlots(ledger, requests, new Map(nodes.map((one) => [one.metadata.uid ?? '', one])), nodes)
 const ledgerOf = (...slots: Parameters<typeof slot>[]) =>
   budget({}, ...slots.map((parts) => slot(...parts))).status ?? emptyLedger
 

@@ -15,6 +15,8 @@ export function lostSlots(
   ledger: MaintenanceBudgetStatus,
   requests: readonly MaintenanceRequest[],
   nodeByUid: ReadonlyMap<string, NodeObject>,
+  /** Those that may bear a cordon of ours. */
+  marked: readonly NodeObject[],
 ): Slot[] {
   const known = new Map(ledger.slots.map((slot) => [slot.nodeUID, slot]))
   const lost = new Map<string, Slot>()
@@ -37,7 +39,8 @@ export function lostSlots(
       requests: isListed ? (before?.requests ?? []) : [...(before?.requests ?? []), name],
     })
   }
-  for (const [nodeUID, node] of nodeByUid) {
+  for (const node of marked) {
+    const { uid: nodeUID = '' } = node.metadata
     if (known.has(nodeUID) || lost.has(nodeUID)) continue
     const claim = believableClaim(node, ledger)
     if (!claim) continue

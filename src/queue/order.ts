@@ -12,15 +12,24 @@ export function inOrder(
   about: { readonly nowMs?: number; readonly outInZone?: (request: MaintenanceRequest) => number } = {},
 ): MaintenanceRequest[] {
   const { nowMs, outInZone = () => 0 } = about
-  const starving = new Set(nowMs === undefined ? [] : requests.filter((request) => isStarving(request, nowMs)))
-  return [...requests].sort(
+  // Once for each request: a thousand of them are compared ten thousand times.
+  const entries = requests.map((request) => ({
+    request,
+    starves: nowMs !== undefined && isStarving(request, nowMs) ? 1 : 0,
+    priority: request.spec.priority,
+    madeAt: request.metadata.creationTimestamp,
+    out: outInZone(request),
+    uid: request.metadata.uid,
+  }))
+  entries.sort(
     (a, b) =>
-      Number(starving.has(b)) - Number(starving.has(a)) ||
-      b.spec.priority - a.spec.priority ||
-      compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
-      outInZone(a) - outInZone(b) ||
-      compare(a.metadata.uid, b.metadata.uid),
+      b.starves - a.starves ||
+      b.priority - a.priority ||
+      compare(a.madeAt, b.madeAt) ||
+      a.out - b.out ||
+      compare(a.uid, b.uid),
   )
+  return entries.map(({ request }) => request)
 }
 
 /** It has waited for a full limit so long that nobody who needs the same may go first any more. */
@@ -72,8 +81,16 @@ function stillAsks(request: MaintenanceRequest): boolean {
   return isOpen(request) && phase !== 'Finishing' && wantsOut(request) && host?.request !== 'Absent'
 }
 
-function sameThing({ spec: { nodeUID, source } }: MaintenanceRequest): string {
-  return `${nodeUID}\n${source.kind}\n${source.key}`
+/** None of it can be changed, so it is put together once. */
+const things = new WeakMap<MaintenanceRequest, string>()
+
+function sameThing(request: MaintenanceRequest): string {
+  const known = things.get(request)
+  if (known !== undefined) return known
+  const { nodeUID, source } = request.spec
+  const thing = `${nodeUID}\n${source.kind}\n${source.key}`
+  things.set(request, thing)
+  return thing
 }
 
 /** Who has begun comes first: creation times are whole seconds, and among equals the UID might prefer the latecomer. */

@@ -11,7 +11,7 @@ export const repository = resolve(import.meta.dirname, '../..')
 export const fromSources = [process.execPath, join(repository, 'bin/fettle.js')] as const
 
 /** What the package ships, a bundle, starts in a tenth of that; so tests that call it often use it. */
-const fromBundle = [process.execPath, await bundle()] as const
+export const fromBundle = [process.execPath, await bundle()] as const
 
 async function bundle(): Promise<string> {
   // Inside the checkout, because the program looks for `cluster/` in the folders above it.
