@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { KindDefinition, Rule } from './kind.ts'
 import { duration, labelSelector } from './values.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   customResourceDefinition,
   customResourceDefinitions,

@@ -1,6 +1,6 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { blocker, blockerRules } from './blocker.ts'
-import { type KindDefinition, onlyYet } from './kind.ts'
+import type { KindDefinition } from './kind.ts'
 import { deadlineSettings, drainSettings } from './maintenance-request.ts'
 import { foreignLock, marks, marksRules } from './marks.ts'
 import { notification, notificationRules } from './notification.ts'
@@ -74,6 +74,7 @@ const slot = z.object({
 const admission = z.object({
   node: z.string().describe('name of the node'),
   nodeUID: uid.describe('its UID'),
+  nodeVersion: z.string().max(32).optional().describe('the resource version in which the node was let in'),
   profile: z.string().describe('the profile that let it in'),
   at: time.describe('when'),
 })
@@ -130,7 +131,6 @@ export const maintenanceBudget: KindDefinition = {
         message: `there is one MaintenanceBudget, and its name is ${budgetName}`,
       },
     ],
-    'spec.profiles': [onlyYet('profiles', 'Off')],
     ...blockerRules('spec.blockers'),
     ...notificationRules('spec.notify'),
     ...marksRules('spec.marks'),

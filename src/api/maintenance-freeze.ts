@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type KindDefinition, notYet } from './kind.ts'
 import { conditionOf, keyedBy, time } from './values.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { immutable, immutableOptional, type KindDefinition } from './kind.ts'
 import { requestStatus } from './request-status.ts'
 import { duration, objectName, uid } from './values.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { weekdays } from '../time/index.ts'
 import { type KindDefinition, notYet, type Rule } from './kind.ts'
 import { conditionOf, duration, keyedBy, objectName, time } from './values.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { KindDefinition } from './kind.ts'
 import { objectName } from './values.ts'
 

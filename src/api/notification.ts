@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { KindDefinition } from './kind.ts'
 
 /** Of the Secrets in its namespace, the controller reads this one for addresses and passwords that nobody may see. */

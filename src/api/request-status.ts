@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { conditionOf, keyedBy, time } from './values.ts'
 
 export const phases = ['Queued', 'Claimed', 'Granted', 'Rebooting', 'Finishing', 'Held', 'Done'] as const

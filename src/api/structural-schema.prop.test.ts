@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts'
 import { numberOrPercent } from './values.ts'
 

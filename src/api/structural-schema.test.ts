@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts'
 import { keyedBy, numberOrPercent, time } from './values.ts'
 

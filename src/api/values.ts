@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** An RFC 3339 time, as Kubernetes writes it. */
 export const time = z.iso.datetime({ offset: true })

@@ -1,5 +1,5 @@
-import { z } from 'zod'
-import { type State, states } from '../names.ts'
+import * as z from 'zod'
+import { states } from '../names.ts'
 
 /**
  * What Fettle itself has to remember of a node, in annotations of its own: the original refuses data that it does not
@@ -19,6 +19,8 @@ const inFlight = z.object({
   /** The trigger that is next. */
   trigger: z.int().min(0),
   since: time,
+  /** When the profile came into `from`: if that is another time now, somebody else took it away and back meanwhile. */
+  fromSinceMs: z.number().optional(),
   /** What its checks found free is taken. */
   isTaken: z.boolean().default(true),
 })
@@ -74,8 +76,4 @@ function json(text: string | undefined): unknown {
   } catch {
     return undefined
   }
-}
-
-export function isHigher(one: State, other: State): boolean {
-  return states.indexOf(one) > states.indexOf(other)
 }
