@@ -69,12 +69,3 @@ export function notYet(field: string, options: { readonly mayBeEmpty?: boolean }
     reason: 'FieldValueForbidden',
   }
 }
-
-/** For a field of which only some values do something yet. */
-export function onlyYet(field: string, value: string): Rule {
-  return {
-    rule: `self == '${value}'`,
-    message: `${field} can only be ${value} in this version of Fettle`,
-    reason: 'FieldValueForbidden',
-  }
-}

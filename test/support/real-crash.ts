@@ -12,7 +12,7 @@ const bootsFile = `${folder}/boots`
 const noteBoot = `#!/bin/sh\ncat /proc/sys/kernel/random/boot_id >>${bootsFile}\n`
 
 /** From now on the agents of all machines die at the act that they are told. */
-export async function letAgentsDie({ admin, kubectl }: RealCluster, hosts: readonly RealHost[]): Promise<void> {
+export async function letAgentsDie(cluster: RealCluster, hosts: readonly RealHost[]): Promise<void> {
   for (const host of hosts) {
     await host.write(`${folder}/die-at-act.cjs`, dieAtAct)
     await host.startUnit('note-boot', noteBoot, { isKept: true })
@@ -20,8 +20,8 @@ export async function letAgentsDie({ admin, kubectl }: RealCluster, hosts: reado
   const agents = { name: 'fettle-agent', namespace: 'fettle-system' }
   const value = { name: 'NODE_OPTIONS', value: `--require=/host${folder}/die-at-act.cjs` }
   const body = [{ op: 'add', path: '/spec/template/spec/containers/0/env/-', value }] as const
-  await admin.patch(resources.daemonSets, agents, { type: 'json', body })
-  await kubectl('rollout', 'status', `daemonset/${agents.name}`, '--namespace', agents.namespace)
+  await cluster.admin.patch(resources.daemonSets, agents, { type: 'json', body })
+  await cluster.kubectl('rollout', 'status', `daemonset/${agents.name}`, '--namespace', agents.namespace)
 }
 
 export interface RealCrash {
