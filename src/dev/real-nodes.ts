@@ -26,6 +26,7 @@ import { missingForRealNodes } from './machine/needs.ts'
 import { createClusterNetwork } from './machine/network.ts'
 import { prepareRealNodes } from './machine/prepare.ts'
 import type { Machine, StartOptions } from './machine/root.ts'
+import { allowWatches } from './machine/watches.ts'
 import { clusterFolder, places } from './places.ts'
 
 /** Real nodes as part of a cluster: which there are, and how they come, go and return. */
@@ -102,6 +103,8 @@ async function startMachines(
 ): Promise<void> {
   const missing = await missingForRealNodes()
   if (missing.length > 0) throw new DevFault(missing.join('\n'))
+  const watches = allowWatches()
+  if (watches) report.working(watches)
   const options = await startOptions(record, program, report, signal)
   await createClusterNetwork(scopeOf(record.folder, record.name), record.index)
   await startForward(record, program)
