@@ -7,6 +7,7 @@ import { customResourceManifests } from './generate/crds.ts'
 import { errorReference } from './generate/error-reference.ts'
 import { jsonSchemas } from './generate/json-schemas.ts'
 import { metricReference } from './generate/metric-reference.ts'
+import { pluginReference } from './generate/plugin-reference.ts'
 import { rbacReference } from './generate/rbac-reference.ts'
 
 /** Everything that is generated and committed. `--check` writes nothing and fails on a difference. */
@@ -15,6 +16,7 @@ const files: Readonly<Record<string, () => string>> = {
   'docs/reference/cli.md': cliReference,
   'docs/reference/errors.md': errorReference,
   'docs/reference/metrics.md': metricReference,
+  'docs/reference/profile-plugins.md': pluginReference,
   'docs/reference/rbac.md': rbacReference,
   ...customResourceManifests(),
   ...chartFiles(),

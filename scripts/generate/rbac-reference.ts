@@ -1,5 +1,6 @@
 import { group, virtualVerbs } from '../../src/api/index.ts'
 import { peopleRoles } from '../../src/cli/install-people.ts'
+import { profilesRights } from '../../src/cli/install-profiles.ts'
 import { accountRights, type PolicyRule } from '../../src/cli/install-rbac.ts'
 
 /** Markdown for what each account of an installation may do, and what people may be given. */
@@ -13,6 +14,12 @@ export function rbacReference(): string {
 What the accounts of an installation may do, and nothing else.
 
 ${accounts()}
+## With maintenance profiles
+
+What \`fettle-controller\` may do in addition when the installation has profiles (\`--profiles\`, or \`profiles.enabled\` of the chart).
+The namespaces are the controller's own and those that you name for Leases.
+
+${profiles()}
 ## Roles for people
 
 Cluster roles that an administrator binds to people or groups, for example
@@ -40,6 +47,14 @@ function accounts(): string {
       return `### fettle-${component}\n\n| resources | verbs | where |\n| --- | --- | --- |\n${rows.join('\n')}\n`
     })
     .join('\n')
+}
+
+function profiles(): string {
+  const rows = [
+    ...profilesRights.everywhere.map((rule) => `${row(rule)} everywhere |`),
+    ...profilesRights.inNamespace.map((rule) => `${row(rule)} these namespaces |`),
+  ]
+  return `| resources | verbs | where |\n| --- | --- | --- |\n${rows.join('\n')}\n`
 }
 
 function people(): string {

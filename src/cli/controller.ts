@@ -33,8 +33,8 @@ type ControllerFlags = Omit<ControllerSettings, 'identity' | 'isDryRun' | 'metri
   readonly metricsAddr?: Address
   readonly healthAddr?: Address
   readonly kubecontext?: string
-  readonly enableEsxMaintenance?: true
-  readonly enableKubernikusMaintenance?: true
+  readonly enableEsxMaintenance?: true | string
+  readonly enableKubernikusMaintenance?: true | string
 }
 
 /** Where maintenance-controller looks for it. */
@@ -54,6 +54,8 @@ export function addControllerCommand(program: Command, context: CliContext, star
   const env = process.env
   const controller = addClusterOptions(program.command('controller'))
   for (const option of forOriginal()) controller.addOption(option)
+  const parseOptions = controller.parseOptions.bind(controller)
+  controller.parseOptions = (args) => parseOptions(args.map(asLongOption))
   controller
     .description('run the controller; in a cluster its Deployment does this')
     .option('--namespace <name>', 'where the leader lease is', env['POD_NAMESPACE'] ?? 'fettle-system')
@@ -78,7 +80,8 @@ export function addControllerCommand(program: Command, context: CliContext, star
       new Option('--health-addr <address>', 'also serve /healthz and /readyz here, such as :8081').argParser(addressOf),
     )
     .action(async (flags: ControllerFlags) => {
-      if (flags.enableEsxMaintenance || flags.enableKubernikusMaintenance)
+      const { enableEsxMaintenance = 'false', enableKubernikusMaintenance = 'false' } = flags
+      if (enableEsxMaintenance !== 'false' || enableKubernikusMaintenance !== 'false')
         throw new CliFault(
           'ESX and Kubernikus are not taken care of by this version: leave them to maintenance-controller, and take the flag away',
         )
@@ -104,7 +107,7 @@ export function addControllerCommand(program: Command, context: CliContext, star
 /** What deployments of maintenance-controller say, so that they need not change: what has no meaning here is taken and ignored. */
 function forOriginal(): Option[] {
   const ignored = [
-    ['--enable-leader-election', 'there is always one'],
+    ['--enable-leader-election [flag]', 'there is always one'],
     ['--pprof-addr <address>', 'Node has other ways'],
     ['--metrics-timeout <duration>', 'figures are not lost'],
     ['--zap-devel [flag]', 'see --log-level'],
@@ -115,10 +118,15 @@ function forOriginal(): Option[] {
   ] as const
   return [
     new Option('--kubecontext <name>', 'the same as --context').env('KUBECONTEXT').hideHelp(),
-    new Option('--enable-esx-maintenance', 'refused').hideHelp(),
-    new Option('--enable-kubernikus-maintenance', 'refused').hideHelp(),
+    new Option('--enable-esx-maintenance [flag]', 'refused').hideHelp(),
+    new Option('--enable-kubernikus-maintenance [flag]', 'refused').hideHelp(),
     ...ignored.map(([flags, why]) => new Option(flags, `for maintenance-controller: ${why}`).hideHelp()),
   ]
+}
+
+/** Go takes `-metrics-addr` for `--metrics-addr`, and deployments are written that way. */
+function asLongOption(argument: string): string {
+  return /^-[a-z][a-z-]+(=|$)/.test(argument) ? `-${argument}` : argument
 }
 
 /** As Go writes it: `:8080` listens everywhere. */

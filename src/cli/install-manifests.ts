@@ -2,6 +2,7 @@ import { admissionPolicies, customResourceDefinitions } from '../api/index.ts'
 import { resources } from '../kube/index.ts'
 import { commonLabels, type Manifest, manifest, nodesNamespace, type Placement } from './install-names.ts'
 import { peopleManifests } from './install-people.ts'
+import { profilesManifests } from './install-profiles.ts'
 import { agentRbacManifests, controllerRbacManifests, type SharedLock, sharedLockManifests } from './install-rbac.ts'
 import { type WorkloadSettings, workloadManifests } from './install-workloads.ts'
 
@@ -18,6 +19,7 @@ export function installManifests(settings: InstallSettings): Manifest[] {
     ...crdManifests(settings),
     ...controllerRbacManifests(settings),
     ...settings.sharedLocks.flatMap((lock) => sharedLockManifests(settings, lock)),
+    ...(settings.profiles ? profilesManifests(settings, settings.profiles) : []),
     ...peopleManifests(settings),
     ...policyManifests(settings),
     // After the policies that bound it; an uninstallation goes the other way.

@@ -7,6 +7,10 @@ export const agentName = 'fettle-agent'
 export const nodesNamespace = 'fettle-nodes'
 /** Roles for locks that are shared with other programs; each ends with the name of a DaemonSet. */
 export const lockRolePrefix = 'fettle-lock-'
+/** The ConfigMap with the maintenance profiles, and the rights that they need. */
+export const profilesName = 'fettle-profiles'
+/** A Secret that a person makes: what `${NAME}` in the profiles stands for. */
+export const profilesEnvironment = 'fettle-profiles-env'
 export const managedByLabel = 'app.kubernetes.io/managed-by'
 /** Field manager, and value of the label above. */
 export const installer = 'fettle'

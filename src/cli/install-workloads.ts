@@ -9,6 +9,7 @@ import {
   type Placement,
   selectorLabels,
 } from './install-names.ts'
+import { type ProfilesSettings, profilesPod, profilesPort } from './install-profiles.ts'
 
 /** The programs as pods. `charts/fettle/templates` says the same in Helm's words; a test compares them. */
 export interface WorkloadSettings extends Placement {
@@ -18,9 +19,14 @@ export interface WorkloadSettings extends Placement {
   readonly nodeSelector: Readonly<Record<string, string>>
   /** Further arguments of the agent, as `fettle agent --help` shows them. */
   readonly agentArgs: readonly string[]
+  /** Maintenance profiles; without them nothing of theirs is made. */
+  readonly profiles?: ProfilesSettings
   /** Instead of the address that the cluster tells its pods. */
   readonly apiServer?: { readonly host: string; readonly port: number }
 }
+
+/** A bundle of its own: what people type is not in the controller's memory. */
+const controllerCommand = ['/usr/local/bin/node', '/usr/lib/fettle/fettle-controller.js']
 
 export const networkPolicies: Resource = {
   group: 'networking.k8s.io',
@@ -36,7 +42,14 @@ const agentPort = 8081
 
 export function workloadManifests(settings: WorkloadSettings): Manifest[] {
   return [
-    networkPolicy(settings, 'controller', [{ ports: [{ port: controllerPort, protocol: 'TCP' }] }]),
+    networkPolicy(settings, 'controller', [
+      {
+        ports: [controllerPort, ...(settings.profiles ? [profilesPort] : [])].map((port) => ({
+          port,
+          protocol: 'TCP',
+        })),
+      },
+    ]),
     // The kubelet may always ask; nobody else has to.
     networkPolicy(settings, 'agent', []),
     manifest(
@@ -58,6 +71,7 @@ export function workloadManifests(settings: WorkloadSettings): Manifest[] {
 
 function controllerDeployment(settings: WorkloadSettings): Manifest {
   const labels = selectorLabels('controller')
+  const profiles = profilesPod(settings.profiles)
   return manifest(resources.deployments, metadataOf(settings, 'controller'), {
     spec: {
       replicas: settings.replicas,
@@ -98,20 +112,24 @@ function controllerDeployment(settings: WorkloadSettings): Manifest {
               name: 'controller',
               image: settings.image,
               imagePullPolicy: 'IfNotPresent',
+              command: controllerCommand,
               args: [
                 'controller',
                 `--http-port=${controllerPort}`,
                 `--lease-name=${controllerName}`,
                 '--lease-seconds=15',
                 '--log-level=info',
+                ...profiles.args,
               ],
               env: environment(settings, ['POD_NAME', 'POD_NAMESPACE']),
-              ports: [{ name: 'http', containerPort: controllerPort, protocol: 'TCP' }],
+              ports: [{ name: 'http', containerPort: controllerPort, protocol: 'TCP' }, ...profiles.ports],
               ...probes('/readyz'),
               resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
               securityContext: containerSecurity,
+              ...profiles.container,
             },
           ],
+          ...profiles.pod,
         },
       },
     },

@@ -1,13 +1,16 @@
+import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { KubeClient } from '../kube/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
-import { type CliContext, devReport } from './context.ts'
+import { type CliContext, CliFault, devReport } from './context.ts'
 import { applyManifest, assertNotOthers, type Change, ownManifests, waitForManifest } from './install-apply.ts'
 import { type InstallSettings, installManifests, nameOf } from './install-manifests.ts'
 import { installer, type Manifest } from './install-names.ts'
+import type { ProfilesSettings } from './install-profiles.ts'
 import type { SharedLock } from './install-rbac.ts'
 import { wholeNumber } from './options.ts'
+import { checkedText, checkProfiles } from './profiles-check.ts'
 import { addUninstallCommand } from './uninstall.ts'
 
 interface InstallFlags extends ClusterFlags {
@@ -17,6 +20,8 @@ interface InstallFlags extends ClusterFlags {
   readonly nodeSelector: Readonly<Record<string, string>>
   readonly agentArg: readonly string[]
   readonly shareLock: readonly SharedLock[]
+  readonly profiles?: string
+  readonly profilesLeaseNamespace: readonly string[]
   readonly apiServer?: { readonly host: string; readonly port: number }
   readonly dryRun: boolean
   readonly output: 'text' | 'yaml'
@@ -44,6 +49,13 @@ export function addInstallCommands(program: Command, context: CliContext): void 
       addLock,
       [],
     )
+    .option('--profiles <file>', 'maintenance profiles: a maintenance.yaml, which is checked first')
+    .option(
+      '--profiles-lease-namespace <name>',
+      'where stagger and slackThread of the profiles keep Leases, if not beside the controller; can be repeated',
+      addNamespace,
+      [],
+    )
     .option(
       '--api-server <host:port>',
       "where pods reach the API server, if not at the cluster's own address",
@@ -58,22 +70,33 @@ export function addInstallCommands(program: Command, context: CliContext): void 
     .option('--no-wait', 'do not wait until the pods are ready')
     .option('--timeout <seconds>', 'how long to wait for each part', wholeNumber(1, 3600), 180)
     .action(async (flags: InstallFlags) => {
-      const settings = settingsOf(flags)
+      const settings = settingsOf(flags, await profilesOf(flags, context))
       if (flags.output === 'yaml') context.out(await yamlOf(installManifests(settings)))
       else await withCluster(flags, (client) => install(client, settings, flags, context))
     })
   addUninstallCommand(program, context)
 }
 
-function settingsOf({
-  namespace,
-  image,
-  replicas,
-  nodeSelector,
-  agentArg,
-  shareLock,
-  apiServer,
-}: InstallFlags): InstallSettings {
+/** A file that the controller could not put in force is not installed. What `${NAME}` stands for only the cluster knows. */
+async function profilesOf(
+  { profiles: file, profilesLeaseNamespace: leaseNamespaces }: InstallFlags,
+  context: CliContext,
+): Promise<ProfilesSettings | undefined> {
+  if (file === undefined) return undefined
+  const config = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new CliFault(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  const checked = checkProfiles(file, config, undefined, false)
+  const said = checkedText(checked)
+  if (!checked.ok) throw new CliFault(`${said}Nothing was installed: correct the file, and run the same command again`)
+  if (checked.problems.length > 0) context.err(said)
+  return { config, leaseNamespaces }
+}
+
+function settingsOf(
+  { namespace, image, replicas, nodeSelector, agentArg, shareLock, apiServer }: InstallFlags,
+  profiles: ProfilesSettings | undefined,
+): InstallSettings {
   const placement = { namespace, version: manifest.version, managedBy: installer }
   return {
     ...placement,
@@ -82,6 +105,7 @@ function settingsOf({
     nodeSelector,
     agentArgs: agentArg,
     sharedLocks: shareLock,
+    ...(profiles ? { profiles } : {}),
     ...(apiServer ? { apiServer } : {}),
   }
 }
@@ -139,6 +163,12 @@ function addLock(text: string, before: readonly SharedLock[]): readonly SharedLo
   const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? []
   if (namespace === undefined || name === undefined) throw new InvalidArgumentError('Write namespace/daemonset.')
   return [...before, { namespace, name }]
+}
+
+function addNamespace(text: string, before: readonly string[]): readonly string[] {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError('Write the name of a namespace.')
+  return [...before, text]
 }
 
 function addLabel(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -14,7 +14,14 @@ import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-opt
 import { type CliContext, CliFault, devReport } from './context.ts'
 import { assertNotOthers, liveObject } from './install-apply.ts'
 import { installManifests, nameOf } from './install-manifests.ts'
-import { installer, lockRolePrefix, type Manifest, managedByLabel, nodesNamespace } from './install-names.ts'
+import {
+  installer,
+  lockRolePrefix,
+  type Manifest,
+  managedByLabel,
+  nodesNamespace,
+  profilesName,
+} from './install-names.ts'
 import { wholeNumber } from './options.ts'
 import { assertNothingHeld, emptyQueue } from './uninstall-queue.ts'
 
@@ -80,15 +87,18 @@ interface Removal {
   readonly working: (text: string) => void
 }
 
-/** Which DaemonSets they are about is known only from themselves. */
-async function sharedLockRights(client: KubeClient): Promise<Manifest[]> {
+/** Which DaemonSets locks are about, and where profiles keep Leases, is known only from themselves. */
+async function rightsElsewhere(client: KubeClient, own: string): Promise<Manifest[]> {
   const found: Manifest[] = []
   for (const resource of [resources.roleBindings, resources.roles])
     for await (const page of client.list<KubeObject>(resource, { labelSelector: `${managedByLabel}=${installer}` }))
       for (const object of page.items)
-        if (object.metadata.name?.startsWith(lockRolePrefix))
-          found.push({ resource, object: { kind: resource.kind, ...object } })
+        if (isElsewhere(object, own)) found.push({ resource, object: { kind: resource.kind, ...object } })
   return found
+}
+
+function isElsewhere({ metadata: { name, namespace } }: KubeObject, own: string): boolean {
+  return name?.startsWith(lockRolePrefix) || (name === profilesName && namespace !== own)
 }
 
 /** What an installation consists of and is there, last made first. */
@@ -102,9 +112,10 @@ async function removable(client: KubeClient, namespace: string, keepCrds: boolea
     nodeSelector: {},
     agentArgs: [],
     sharedLocks: [],
+    profiles: { config: '', leaseNamespaces: [] },
   }
   const found: { manifest: Manifest; uid: string }[] = []
-  for (const candidate of [...(await sharedLockRights(client)), ...installManifests(settings).reverse()]) {
+  for (const candidate of [...(await rightsElsewhere(client, namespace)), ...installManifests(settings).reverse()]) {
     const { kind } = candidate.resource
     if (kind === 'Namespace' && candidate.object.metadata.name !== nodesNamespace) continue
     if (keepCrds && kind === 'CustomResourceDefinition') continue

@@ -1,5 +1,5 @@
 import { budgetName, type MaintenanceBudget, type MaintenanceBudgetStatus, maintenanceBudgets } from '../api/index.ts'
-import { isConflict, type KubeClient, type NodeObject, type ResourceCache } from '../kube/index.ts'
+import { isConflict, type KubeClient, type NodeObject, type ResourceCache, resources } from '../kube/index.ts'
 import { controllerManager } from '../queue/index.ts'
 import type { Clock } from '../time/index.ts'
 import { dataAnnotation, stateLabel } from './names.ts'
@@ -20,8 +20,11 @@ export interface AdmissionPorts {
   readonly signal: AbortSignal
 }
 
+/** The node that asks, as it was read: only in that version can it be taken into maintenance by this look. */
+type Asker = Pick<NodeDraft, 'name' | 'uid' | 'stored'>
+
 interface Candidate {
-  readonly node: Pick<NodeDraft, 'name' | 'uid'>
+  readonly node: Asker
   readonly profile: string
   readonly passes: (cluster: ClusterView) => Promise<boolean>
   readonly answer: (why: string | undefined) => void
@@ -29,7 +32,9 @@ interface Candidate {
 
 const mostAdmissions = 500
 /** A write that was on its way when its controller died has arrived by then, or never will. */
-const forgottenAfterMs = 60_000
+const forgottenAfterMs = 600_000
+/** A node that is not in the cache is gone, or so new that the cache has not seen it yet. */
+const goneAfterMs = 60_000
 
 /**
  * Who may enter maintenance when the answer depends on who else has. All who ask at the same time are asked one after the
@@ -47,11 +52,7 @@ export class Admissions {
   }
 
   /** Why not, if not. */
-  admit(
-    node: Pick<NodeDraft, 'name' | 'uid'>,
-    profile: string,
-    passes: (cluster: ClusterView) => Promise<boolean>,
-  ): Promise<string | undefined> {
+  admit(node: Asker, profile: string, passes: (cluster: ClusterView) => Promise<boolean>): Promise<string | undefined> {
     return new Promise((answer) => {
       this.#waiting.push({ node, profile, passes, answer })
       this.#start()
@@ -110,34 +111,51 @@ export class Admissions {
   async #decide(batch: readonly Candidate[], needed: readonly Admission[]) {
     const { cluster, clock } = this.#ports
     const refused = new Map<Candidate, string>()
+    if (batch.length === 0) return { next: needed, refused }
+    const now = withNewer(cluster, await this.#inMaintenance())
     let next = needed
     for (const candidate of batch) {
-      const { uid: nodeUID, name: node } = candidate.node
+      const { uid: nodeUID, name: node, stored } = candidate.node
       const { profile } = candidate
       const others = next.filter((each) => each.nodeUID !== nodeUID)
-      if (!(await candidate.passes(withAdmitted(cluster, others)))) {
-        refused.set(candidate, 'other nodes were first')
-        next = others
-      } else if (others.length >= mostAdmissions) refused.set(candidate, 'too many nodes are on their way already')
-      else if (others.length === next.length)
-        next = [...next, { node, nodeUID, profile, at: new Date(clock.now()).toISOString() }]
+      const own = next.find((each) => each.nodeUID === nodeUID)
+      // Who is refused keeps what it has: it may be of somebody else's look, whose write is on its way.
+      if (!(await candidate.passes(withAdmitted(now, others)))) refused.set(candidate, 'other nodes were first')
+      else if (others.length >= mostAdmissions) refused.set(candidate, 'too many nodes are on their way already')
+      else if (!own || own.profile !== profile || versionOf(stored) > BigInt(own.nodeVersion ?? 0)) {
+        const { resourceVersion: nodeVersion = '0' } = stored.metadata
+        next = [...others, { node, nodeUID, nodeVersion, profile, at: new Date(clock.now()).toISOString() }]
+      }
     }
     return { next, refused }
   }
 
+  /**
+   * An admission leaves the ledger once some controller has seen the node in maintenance. This one's view may be behind
+   * that; so it asks the API server itself, after it has read the ledger.
+   */
+  async #inMaintenance(): Promise<ReadonlyMap<string, NodeObject>> {
+    const { client, signal } = this.#ports
+    const found = new Map<string, NodeObject>()
+    const options = { labelSelector: `${stateLabel}=in-maintenance`, signal }
+    for await (const { items } of client.list<NodeObject>(resources.nodes, options))
+      for (const node of items) found.set(node.metadata.uid ?? '', node)
+    return found
+  }
+
+  /**
+   * What lets the node in is written on the condition that the node is still in the version that was read. A newer one
+   * shows it in maintenance, or on its way there; or it never comes in by this admission.
+   */
   #stillNeeded(admissions: readonly Admission[]): readonly Admission[] {
     const { nodes, clock } = this.#ports
-    return admissions.filter(({ node: name, nodeUID, profile, at }) => {
+    return admissions.filter(({ node: name, nodeUID, nodeVersion = '0', profile, at }) => {
       const node = nodes.get({ name })
-      if (node?.metadata.uid !== nodeUID) return !nodes.isSynced
+      const ageMs = clock.now() - Date.parse(at)
+      if (node?.metadata.uid !== nodeUID) return !nodes.isSynced || ageMs < goneAfterMs
+      if (versionOf(node) <= BigInt(nodeVersion)) return ageMs < forgottenAfterMs
       const { annotations = {} } = node.metadata
-      const read = readData(annotations[dataAnnotation])
-      const stored = 'data' in read ? read.data.profiles.get(profile) : undefined
-      if (stored?.current === 'in-maintenance') return false
-      if (readProgress(annotations[progressAnnotation]).inFlight[profile]?.next === 'in-maintenance') return true
-      // It was in, and is out again; or what was to bring it in never arrived.
-      const isOver = stored !== undefined && stored.transition.ms > Date.parse(at)
-      return !isOver && clock.now() - Date.parse(at) < forgottenAfterMs
+      return readProgress(annotations[progressAnnotation]).inFlight[profile]?.next === 'in-maintenance'
     })
   }
 
@@ -154,18 +172,35 @@ export class Admissions {
   }
 }
 
+/** The cluster with these nodes as they are, where the view of it is older. */
+function withNewer(cluster: ClusterView, newer: ReadonlyMap<string, NodeObject>): ClusterView {
+  if (newer.size === 0) return cluster
+  return {
+    ...cluster,
+    *nodes() {
+      const uids = new Set<string>()
+      for (const node of cluster.nodes()) {
+        const { uid = '' } = node.metadata
+        uids.add(uid)
+        yield newer.get(uid) ?? node
+      }
+      for (const [uid, node] of newer) if (!uids.has(uid)) yield node
+    },
+  }
+}
+
 /** The cluster as it will look once those nodes are where they were let in. */
 export function withAdmitted(cluster: ClusterView, admissions: readonly Admission[]): ClusterView {
   if (admissions.length === 0) return cluster
   const byUid = new Map(admissions.map((admission) => [admission.nodeUID, admission]))
   return {
+    ...cluster,
     *nodes() {
       for (const node of cluster.nodes()) {
         const admission = byUid.get(node.metadata.uid ?? '')
         yield admission ? admitted(node, admission) : node
       }
     },
-    podsOn: (node) => cluster.podsOn(node),
   }
 }
 
@@ -193,6 +228,6 @@ function isSameList(one: readonly Admission[], other: readonly Admission[]): boo
   return one.length === other.length && one.every((each, index) => each === other[index])
 }
 
-function versionOf({ metadata }: MaintenanceBudget): bigint {
+function versionOf({ metadata }: MaintenanceBudget | NodeObject): bigint {
   return BigInt(metadata.resourceVersion ?? 0)
 }

@@ -1,5 +1,6 @@
 import type { EventNote, NodeObject } from '../kube/index.ts'
-import type { Failure, PassEvent } from './state/result.ts'
+import { profileLabel } from './names.ts'
+import type { Failure, PassEvent, PassResult } from './state/result.ts'
 
 const stages: Record<Failure['stage'], string> = {
   state: 'its stored state cannot be used',
@@ -35,5 +36,22 @@ export function eventOf({ metadata }: NodeObject, event: PassEvent): EventNote {
       )
     case 'Lost':
       return warning('TransitionGivenUp', `Profile ${profile} does not go on to ${event.next}: ${event.why}`)
+  }
+}
+
+/** What a person has to put right on the node before all of its profiles can go on; nothing if there is nothing. */
+export function remarkOf(
+  { metadata }: NodeObject,
+  { isUnreadable, problem, unknown }: PassResult,
+): EventNote | undefined {
+  const { name = '', uid = '' } = metadata
+  const regarding = { apiVersion: 'v1', kind: 'Node', name, uid }
+  const warning = { regarding, type: 'Warning', action: 'ChangeMaintenanceState' } as const
+  if (isUnreadable) return { ...warning, reason: 'MaintenanceDataUnreadable', note: `Nothing is done: ${problem}` }
+  if (unknown.length === 0) return undefined
+  return {
+    ...warning,
+    reason: 'UnknownProfile',
+    note: `Label ${profileLabel} names what the file of profiles does not have: ${unknown.join(', ')}`,
   }
 }

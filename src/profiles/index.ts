@@ -1,11 +1,25 @@
 export { ConfigFile } from './config/config-file.ts'
 export { loadConfig } from './config/load.ts'
 export { ProfileCounts } from './counts.ts'
+export {
+  explainNode,
+  type NodeExplanation,
+  type ProfileExplanation,
+  type TransitionExplanation,
+} from './explain.ts'
 export { InfoBoard, type NodeInfo } from './info.ts'
-export { dataAnnotation, originalLease, profileLabel, stateLabel, states } from './names.ts'
+export {
+  dataAnnotation,
+  originalLease,
+  profileLabel,
+  profileSeparator,
+  stateLabel,
+  states,
+} from './names.ts'
 export type { ConfigProblem, ProfilesConfig } from './plugin.ts'
 export { plugins } from './plugins/index.ts'
 export { problemText } from './problem-text.ts'
 export { type ProfilesLog, runProfiles } from './run-profiles.ts'
 export type { WorkloadObject } from './shuffles.ts'
-export { abortAnnotation, pauseAnnotation } from './state/verbs.ts'
+export { readData } from './state/data.ts'
+export { abortAnnotation, abortReasonAnnotation, abortsOf, pauseAnnotation } from './state/verbs.ts'

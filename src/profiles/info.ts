@@ -69,10 +69,12 @@ export class InfoBoard {
       .map(([node, seen]) => infoOf(node, seen))
   }
 
-  /** Where each profile of each node stands. */
+  /** Where each profile of each node stands; one that the file does not have is `unknown`. */
   *states(): Generator<{ readonly profile: string; readonly state: string }> {
-    for (const { result } of this.#byNode.values())
+    for (const { result } of this.#byNode.values()) {
       for (const { name: profile, next: state } of result.profiles) yield { profile, state }
+      for (const profile of result.unknown) yield { profile, state: 'unknown' }
+    }
   }
 }
 

@@ -28,6 +28,8 @@ export interface Offer {
 
 interface Letter {
   readonly nodeUID: string
+  /** The newest: the file may have been mended since the first try. */
+  offer: Offer
   sentMs?: number
 }
 
@@ -55,10 +57,15 @@ export class Outbox {
 
   /** Each message once, however often it is offered. */
   offer(offer: Offer): void {
-    const key = keyOf(offer.node.metadata.uid ?? '', offer.pending)
-    if (this.#letters.has(key)) return
-    this.#letters.set(key, { nodeUID: offer.node.metadata.uid ?? '' })
-    this.#enqueue(() => this.#send(key, offer, 1))
+    const { uid: nodeUID = '' } = offer.node.metadata
+    const key = keyOf(nodeUID, offer.pending)
+    const letter = this.#letters.get(key)
+    if (letter) {
+      letter.offer = offer
+      return
+    }
+    this.#letters.set(key, { nodeUID, offer })
+    this.#enqueue(() => this.#send(key, 1))
   }
 
   /** What of these was sent. */
@@ -93,10 +100,11 @@ export class Outbox {
     }
   }
 
-  async #send(key: string, offer: Offer, attempt: number): Promise<void> {
+  async #send(key: string, attempt: number): Promise<void> {
     const { doors, random, onSent, onFailure, signal } = this.#ports
     const letter = this.#letters.get(key)
     if (!letter || signal.aborted) return
+    const { offer } = letter
     try {
       await offer.instance.instance.send(
         offer.context,
@@ -111,7 +119,7 @@ export class Outbox {
       const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
       void doors.clock
         .sleep(waitMs, signal)
-        .then(() => this.#enqueue(() => this.#send(key, offer, attempt + 1)))
+        .then(() => this.#enqueue(() => this.#send(key, attempt + 1)))
         .catch(() => undefined)
     }
   }

@@ -20,13 +20,15 @@ import {
 import type { Clock } from '../time/index.ts'
 import { Admissions } from './admissions.ts'
 import type { ProfileCounts } from './counts.ts'
-import { eventOf } from './events.ts'
+import { eventOf, remarkOf } from './events.ts'
 import type { InfoBoard } from './info.ts'
+import { Lane } from './lane.ts'
 import { profileLabel } from './names.ts'
 import { Outbox } from './outbox.ts'
-import type { ClusterView, NodeDraft, NotifyInstance, ProfilesConfig } from './plugin.ts'
+import type { ClusterView, NotifyInstance, ProfilesConfig } from './plugin.ts'
 import { shufflesOf, type WorkloadViews } from './shuffles.ts'
 import { giveBack, whyNoSlot } from './slots.ts'
+import { draftOf } from './state/draft.ts'
 import { messageOf } from './state/evaluate-chain.ts'
 import { type Pass, passOver } from './state/pass.ts'
 import { progressAnnotation, readProgress } from './state/progress.ts'
@@ -60,7 +62,9 @@ export interface ProfilesLog {
 }
 
 /** Nodes are looked at side by side: most of a look is waiting for the API server. */
-const atOnce = 32
+const lane = { width: 32, slowAfterMs: 250 }
+/** With those that wait for somebody who does not answer. */
+const mostAtOnce = 512
 const tidyEveryMs = 2_000
 /** A drain that is under way is looked at this often, even if no pod goes. */
 const workingLookMs = 2_000
@@ -77,10 +81,13 @@ class ProfilesRun {
   readonly #admissions: Admissions
   readonly #outbox: Outbox
   readonly #cluster: ClusterView
+  readonly #lane = new Lane(lane)
   /** The versions that this process wrote: a cache that does not show them yet is not looked at. */
   readonly #written = new Map<string, bigint>()
   /** Nodes whose triggers wait for pods to go. */
   readonly #working = new Set<string>()
+  /** What is wrong with a node's label or data, as it was told: once is enough. */
+  readonly #remarks = new Map<string, string>()
 
   constructor(ports: ProfilesPorts, signal: AbortSignal) {
     const { client, clock, random, views, log } = ports
@@ -94,7 +101,7 @@ class ProfilesRun {
     this.#queue = new WorkQueue({
       clock,
       random,
-      concurrency: atOnce,
+      concurrency: mostAtOnce,
       groupOf: () => '',
       backoff: { firstMs: 100, longestMs: 30_000 },
       runDeadlineMs: 120_000,
@@ -132,6 +139,8 @@ class ProfilesRun {
           board.forget(name)
           counts.forget(name)
           this.#written.delete(name)
+          this.#remarks.delete(name)
+          this.#outbox.keepOnly(object.metadata.uid ?? '', [])
         }
         this.#queue.add(name)
       }),
@@ -142,7 +151,7 @@ class ProfilesRun {
       config.subscribe(() => this.#lookAtAll()),
     ]
     try {
-      this.#queue.start((name, { signal }) => this.#look(name, signal))
+      this.#queue.start((name, { signal }) => this.#lane.run(() => this.#look(name, signal)))
       await this.#keepTidy()
     } finally {
       for (const stop of stops) stop()
@@ -167,7 +176,7 @@ class ProfilesRun {
   }
 
   async #look(name: string, signal: AbortSignal): Promise<LookAgain | undefined> {
-    const { views, config: source, board, clock, counts } = this.#ports
+    const { views, config: source, board, clock, counts, isDryRun } = this.#ports
     const node = views.nodes.get({ name })
     const config = source.current()
     if (!node || !config || node.metadata.deletionTimestamp !== undefined) return undefined
@@ -183,8 +192,9 @@ class ProfilesRun {
     counts.overdue(node, overdue)
     const stored = await this.#store(node, pass, signal)
     board.publish(stored ?? node, pass, config.labelFilter, clock.now())
-    if (stored) {
+    if (stored && !isDryRun) {
       this.#tell(node, pass)
+      this.#remark(node, pass)
       this.#offer(stored, pass, config)
       await this.#giveBack(stored, pass)
     }
@@ -208,7 +218,7 @@ class ProfilesRun {
         return whyNoSlot({ client, views: this.#ports.views, signal }, node, profile)
       },
       admit: (profile, passes) =>
-        isDryRun ? Promise.resolve(undefined) : this.#admissions.admit(draftLike(node), profile, passes),
+        isDryRun ? Promise.resolve(undefined) : this.#admissions.admit(draftOf(node), profile, passes),
       isDryRun,
     })
   }
@@ -251,6 +261,14 @@ class ProfilesRun {
         if (profile !== '') counts.shuffled(profile, shufflesOf(this.#cluster.podsOn(name), workloads), 0)
   }
 
+  #remark(node: NodeObject, { result }: Pass): void {
+    const { name = '' } = node.metadata
+    const note = remarkOf(node, result)
+    if (note && note.note !== this.#remarks.get(name)) this.#ports.recorder.record(note)
+    if (note) this.#remarks.set(name, note.note)
+    else this.#remarks.delete(name)
+  }
+
   #offer(node: NodeObject, pass: Pass, config: ProfilesConfig): void {
     const { uid = '' } = node.metadata
     this.#outbox.keepOnly(uid, pass.pending)
@@ -278,6 +296,8 @@ class ProfilesRun {
 
   async #giveBack(node: NodeObject, { occupants, result }: Pass): Promise<void> {
     const { client, views } = this.#ports
+    // Nothing was decided: whoever has a slot may still need it.
+    if (result.problem !== undefined) return
     // Whoever waits for a slot has a transition that passed.
     const waiting = result.profiles.flatMap(({ name, transitions }) =>
       transitions.some(({ target, chain }) => target === 'in-maintenance' && chain.isPassed) ? [name] : [],
@@ -294,10 +314,6 @@ function instanceOf(
 ): NotifyInstance | undefined {
   const here = config.profiles.get(profile)?.states[state]
   return [...(here?.notify ?? []), ...(here?.overdue ?? [])].find((instance) => instance.name === name)
-}
-
-function draftLike({ metadata }: NodeObject): Pick<NodeDraft, 'name' | 'uid'> {
-  return { name: metadata.name ?? '', uid: metadata.uid ?? '' }
 }
 
 function notSentNote(node: NodeObject, profile: string, instance: string, cause: string): EventNote {

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { installManifests } from '../../src/cli/install-manifests.ts'
 import type { RunResult } from '../../src/host/index.ts'
+import { repository } from '../support/fettle-process.ts'
 import { chart, documentsOf, helmProgram, renderArguments } from '../support/helm.ts'
 import { normalised } from '../support/install-set.ts'
 
@@ -38,6 +40,8 @@ describe('the chart', () => {
       ...['--set', 'image.tag=next', '--set', 'controller.replicas=3'],
       ...['--set', 'apiServer.host=10.0.0.1', '--set', 'apiServer.port=6443'],
       ...['--set-string', 'controller.nodeSelector.fettle\\.dev/real=true'],
+      ...['--set', 'profiles.enabled=true', '--set-file', 'profiles.config=examples/profiles/flatcar.yaml'],
+      ...['--set', 'profiles.leaseNamespaces={kube-system}'],
     )
     const made = installManifests({
       namespace: 'fettle-system',
@@ -48,6 +52,10 @@ describe('the chart', () => {
       nodeSelector: { 'fettle.dev/real': 'true' },
       agentArgs: [],
       sharedLocks: [],
+      profiles: {
+        config: readFileSync(join(repository, 'examples/profiles/flatcar.yaml'), 'utf8'),
+        leaseNamespaces: ['kube-system'],
+      },
       apiServer: { host: '10.0.0.1', port: 6443 },
     }).map(({ object }) => object)
     expect(normalised(documentsOf(text), 'fettle-system')).toEqual(normalised(made, 'fettle-system'))
@@ -55,6 +63,13 @@ describe('the chart', () => {
 
   test('keeps nothing of the agent when it is switched off', async () => {
     expect(await render('--set', 'agent.enabled=false')).not.toMatch(/fettle-agent|fettle-nodes/)
+  })
+
+  test('keeps nothing of profiles when there are none, and refuses them without a file', async () => {
+    expect(await render()).not.toMatch(/fettle-profiles|--profiles|8082/)
+    const refused = await helm(...renderArguments('--set', 'profiles.enabled=true'))
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('say --set-file profiles.config=maintenance.yaml')
   })
 
   test('brings no hook where the custom resources are kept or come from elsewhere', async () => {

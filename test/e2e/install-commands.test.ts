@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
@@ -97,6 +98,31 @@ describe('fettle install', () => {
   })
 })
 
+describe('fettle install --profiles', () => {
+  const written = (text: string) => {
+    const path = join(home.path, 'maintenance.yaml')
+    writeFileSync(path, text)
+    return path
+  }
+
+  test('refuses a file that could not be put in force, and changes nothing', async () => {
+    const refused = await run('install', '--no-wait', '--profiles', written('intervals: {requeue: 0}\n'))
+    expect(refused).toMatchObject({ code: 1 })
+    expect(refused.stderr).toMatch(/maintenance\.yaml:1:\d+: error: intervals\.requeue: it is zero/)
+    expect(await namesOf(resources.configMaps, 'fettle-system')).toEqual(['kube-root-ca.crt'])
+  })
+
+  test('brings the file, and rights where it keeps Leases', async () => {
+    const text = 'intervals: {requeue: 30s}\n'
+    const flags = ['--profiles', written(text), '--profiles-lease-namespace', 'kube-public']
+    expect(await run('install', '--no-wait', ...flags)).toMatchObject({ code: 0 })
+    const ref = { name: 'fettle-profiles', namespace: 'fettle-system' }
+    expect(await admin.get<KubeObject>(resources.configMaps, ref)).toMatchObject({ data: { 'maintenance.yaml': text } })
+    for (const namespace of ['fettle-system', 'kube-public'])
+      expect(await namesOf(resources.roleBindings, namespace)).toContain('fettle-profiles')
+  })
+})
+
 describe('fettle uninstall', () => {
   test('removes the budget although its finalizer has nobody left to answer it, and everything else', async () => {
     await admin.create<KubeObject>(maintenanceBudgets, {
@@ -115,6 +141,9 @@ describe('fettle uninstall', () => {
     ] as const
     for (const kind of kinds)
       expect((await namesOf(resources[kind])).filter((name) => name.includes('fettle'))).toEqual([])
+    // Also what lies in namespaces of others.
+    expect(await namesOf(resources.roles, 'kube-public')).not.toContain('fettle-profiles')
+    expect(await namesOf(resources.roleBindings, 'kube-public')).not.toContain('fettle-profiles')
   })
 
   test('of nothing says so and is no error', async () => {

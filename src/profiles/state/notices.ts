@@ -77,6 +77,17 @@ export function addOverdue(
   }
 }
 
+/** What somebody else has sent since, as the original does after us, or what the file no longer has, is not sent. */
+export function letGo(progress: Progress, times: Times, hasInstance: (pending: Pending) => boolean): Progress {
+  const pending = progress.pending.filter((one) => {
+    const shared = times.get(one.instance)
+    const isOurs = Object.values(progress.sent).some((marks) => marks[one.instance] === shared?.text)
+    const isSentByOther = shared !== undefined && !isOurs && shared.ms >= Date.parse(one.at)
+    return hasInstance(one) && !isSentByOther
+  })
+  return pending.length === progress.pending.length ? progress : { ...progress, pending }
+}
+
 /** Of profiles that the node no longer has, nothing is kept. */
 export function only(progress: Progress, profiles: ReadonlySet<string>): Progress {
   const kept = <T>(record: Readonly<Record<string, T>>) =>

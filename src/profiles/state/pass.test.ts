@@ -184,6 +184,38 @@ test('a way that the file no longer has is given up, and checks decide anew', as
   expect(machine.state('p')).toBe(inside)
 })
 
+test('a way that was begun before somebody else changed the state and changed it back is given up', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside, 't1']])), { label: 'p' })
+  machine.on.add('go')
+  machine.busy.add('t1')
+  await machine.passes(2)
+  machine.on.delete('go')
+  const entry = { Transition: '2026-03-02T12:00:00Z', Current: op, Previous: op }
+  machine.annotate({ [dataAnnotation]: JSON.stringify({ Profiles: { p: entry }, Notifications: {} }) })
+  const { events } = await machine.pass()
+  expect(events).toMatchObject([{ is: 'Lost', profile: 'p', next: inside }])
+  machine.busy.clear()
+  await machine.pass()
+  expect(machine.state('p')).toBe(op)
+})
+
+test('a profile that the file no longer has keeps nobody out, and what it had under way is given up', async () => {
+  const machine = new Machine(to, { label: 'gone--left--p' })
+  const entry = { Transition: '2026-03-01T12:00:00Z', Current: inside, Previous: inside }
+  const way = { from: op, next: inside, transition: 0, trigger: 0, since: '2026-03-01T12:00:00Z' }
+  machine.annotate({
+    [dataAnnotation]: JSON.stringify({ Profiles: { gone: entry, left: { ...entry, Current: op } }, Notifications: {} }),
+    [progressAnnotation]: JSON.stringify({ inFlight: { left: way } }),
+  })
+  machine.on.add('go')
+  const { events, occupants } = await machine.pass()
+  expect(events).toMatchObject([
+    { is: 'Lost', profile: 'left' },
+    { is: 'Changed', profile: 'p', to: inside },
+  ])
+  expect([occupants, machine.state('gone')]).toEqual([['p'], inside])
+})
+
 test('a trigger that fails undoes what its chain did to the node, and is tried again', async () => {
   const machine = new Machine(file(steps('p', [[op, 'go', inside, 'mark && t1']])), { label: 'p' })
   machine.on.add('go')

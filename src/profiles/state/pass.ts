@@ -4,7 +4,7 @@ import type { ClusterView, NodeDraft, PassContext, PluginDoors, Profile, Profile
 import { type ProfileData, readData, writeData } from './data.ts'
 import { draftOf, patchOf, remember } from './draft.ts'
 import { type GoTime, goTimeOf } from './go-time.ts'
-import { addDue, addOverdue, noteSent, only, type Sent } from './notices.ts'
+import { addDue, addOverdue, letGo, noteSent, only, type Sent } from './notices.ts'
 import {
   addHistory,
   type HistoryEntry,
@@ -18,7 +18,7 @@ import {
 import type { PassEvent, PassResult, ProfileResult } from './result.ts'
 import { selectProfiles } from './select.ts'
 import { runTriggers, type Turn, type TurnPorts, takeTurn } from './turn.ts'
-import { abortAnnotation, abortsOf, pauseAnnotation } from './verbs.ts'
+import { abortAnnotation, abortReasonAnnotation, abortsOf, pauseAnnotation } from './verbs.ts'
 
 export interface PassPorts extends TurnPorts {
   readonly config: ProfilesConfig
@@ -52,15 +52,17 @@ export async function passOver(node: NodeObject, ports: PassPorts): Promise<Pass
   const draft = draftOf(node)
   const read = readData(draft.annotations[dataAnnotation])
   const paused = draft.annotations[pauseAnnotation]
-  if ('problem' in read)
-    return untouched(`annotation ${dataAnnotation} cannot be read: ${read.problem}; repair or remove it`, draft)
-  if (paused !== undefined) return untouched(`paused: ${paused}`, draft)
+  if ('problem' in read) {
+    const problem = `annotation ${dataAnnotation} cannot be read: ${read.problem}; repair or remove it`
+    return untouched({ problem, isUnreadable: true }, draft)
+  }
+  if (paused !== undefined) return untouched({ problem: `paused: ${paused}` }, draft)
   return new PassOfNode(draft, ports).run(read.data)
 }
 
-function untouched(problem: string, draft: NodeDraft): Pass {
+function untouched(why: Pick<PassResult, 'problem' | 'isUnreadable'>, draft: NodeDraft): Pass {
   return {
-    result: { profiles: [], unknown: [], problem },
+    result: { profiles: [], unknown: [], ...why },
     patch: undefined,
     events: [],
     pending: readProgress(draft.annotations[progressAnnotation]).pending,
@@ -75,12 +77,19 @@ function isDetailed(draft: NodeDraft): boolean {
   return draft.labels[logDetailsLabel] === 'true'
 }
 
+function hasInstance({ profiles }: ProfilesConfig, { profile, state, instance }: Pending): boolean {
+  const here = profiles.get(profile)?.states[state]
+  return [...(here?.notify ?? []), ...(here?.overdue ?? [])].some(({ name }) => name === instance)
+}
+
 class PassOfNode {
   readonly #draft: NodeDraft
   readonly #ports: PassPorts
   readonly #events: PassEvent[] = []
   readonly #history: HistoryEntry[] = []
   #profiles = new Map<string, ProfileData>()
+  /** Those that the label names and the file has; what is stored of others is kept, and counts for nothing. */
+  #selected = new Set<string>()
   #times = new Map<string, GoTime>()
   #progress: Progress
 
@@ -95,13 +104,22 @@ class PassOfNode {
     const { profiles, unknown, data, dropped } = selectProfiles(this.#draft.labels[profileLabel], config, stored, nowMs)
     this.#profiles = new Map(data.profiles)
     this.#times = new Map(data.notifications)
-    this.#progress = noteSent(only(this.#progress, new Set(data.profiles.keys())), this.#times, sent)
+    const kept = letGo(only(this.#progress, new Set(data.profiles.keys())), this.#times, (one) =>
+      hasInstance(config, one),
+    )
+    this.#progress = noteSent(kept, this.#times, sent)
+    this.#selected = new Set(profiles.map(({ name }) => name))
+    for (const [profile, { next }] of Object.entries(this.#progress.inFlight)) {
+      if (this.#selected.has(profile)) continue
+      this.#forget(profile)
+      this.#events.push({ is: 'Lost', profile, next, why: 'the file no longer has the profile' })
+    }
     for (const { name, state } of dropped)
       if (state === 'in-maintenance') this.#events.push({ is: 'Dropped', profile: name, state })
     const results: ProfileResult[] = []
     for (const profile of profiles) results.push(await this.#turnOf(profile))
     this.#write(profiles)
-    const occupants = [...this.#profiles.keys()].filter((name) => this.#isOccupant(name))
+    const occupants = [...this.#selected].filter((name) => this.#isOccupant(name))
     return {
       result: { profiles: results, unknown },
       patch: patchOf(this.#draft),
@@ -208,14 +226,15 @@ class PassOfNode {
       return { ...result, failure }
     }
     const left = abortsOf(this.#draft.annotations[abortAnnotation]).filter((other) => other !== name)
-    if (left.length === 0) delete this.#draft.annotations[abortAnnotation]
-    else this.#draft.annotations[abortAnnotation] = left.join('--')
-    this.#move(name, state, 'operational', 'aborted')
+    const { [abortReasonAnnotation]: reason } = this.#draft.annotations
+    if (left.length > 0) this.#draft.annotations[abortAnnotation] = left.join('--')
+    else for (const key of [abortAnnotation, abortReasonAnnotation]) delete this.#draft.annotations[key]
+    this.#move(name, state, 'operational', reason === undefined ? 'aborted' : `aborted: ${reason}`, true)
     this.#events.push({ is: 'Aborted', profile: name, from: state })
     return { ...result, next: 'operational' }
   }
 
-  #move(name: string, state: State, next: State, why: string): void {
+  #move(name: string, state: State, next: State, why: string, isAbort = false): void {
     const data = this.#profiles.get(name) as ProfileData
     const at = goTimeOf(this.#ports.nowMs)
     this.#profiles.set(name, {
@@ -225,7 +244,7 @@ class PassOfNode {
     })
     if (next === state) return
     this.#history.push({ at: at.text, profile: name, from: state, to: next, why })
-    if (why !== 'aborted') this.#events.push({ is: 'Changed', profile: name, from: state, to: next })
+    if (!isAbort) this.#events.push({ is: 'Changed', profile: name, from: state, to: next })
   }
 
   #forget(name: string): void {
@@ -241,7 +260,7 @@ class PassOfNode {
   }
 
   #occupantBeside(name: string, state: State): string | undefined {
-    const other = [...this.#profiles.keys()].find((each) => each !== name && this.#isOccupant(each))
+    const other = [...this.#selected].find((each) => each !== name && this.#isOccupant(each))
     return other ?? (state === 'in-maintenance' ? name : undefined)
   }
 

@@ -6,6 +6,8 @@ export interface PassResult {
   readonly profiles: readonly ProfileResult[]
   /** What keeps the whole node from being looked at: data that cannot be read, a pause. */
   readonly problem?: string
+  /** It is the data, and a person has to repair it. */
+  readonly isUnreadable?: boolean
   /** Names in the label that the file does not know. */
   readonly unknown: readonly string[]
 }

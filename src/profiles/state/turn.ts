@@ -92,7 +92,9 @@ async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): P
   const hasToTake = takers(transition).length > 0
   if (hasToTake || transition.trigger.some(({ instance }) => instance.isOutside)) {
     const since = new Date(context.nowMs).toISOString()
-    const inFlight = { from: state, next: transition.next, transition: chosen, trigger: 0, since, isTaken: !hasToTake }
+    const { next } = transition
+    const { transitionMs: fromSinceMs } = context
+    const inFlight = { from: state, next, transition: chosen, trigger: 0, since, fromSinceMs, isTaken: !hasToTake }
     return { outcome: { is: 'InFlight', inFlight }, transitions }
   }
   const ran = await runTriggers(transition.trigger, 0, context.nowMs, context)
@@ -121,8 +123,10 @@ async function resume(
   context: PassContext,
 ): Promise<TurnOutcome> {
   const transition = here.transitions[inFlight.transition]
-  const { next } = inFlight
-  if (inFlight.from !== state || transition?.next !== next || inFlight.trigger > transition.trigger.length)
+  const { next, fromSinceMs = context.transitionMs } = inFlight
+  if (inFlight.from !== state || fromSinceMs !== context.transitionMs)
+    return { is: 'Lost', next, why: 'the profile has changed its state since, by somebody else' }
+  if (transition?.next !== next || inFlight.trigger > transition.trigger.length)
     return { is: 'Lost', next, why: 'the file no longer has this transition' }
   if (!inFlight.isTaken)
     try {

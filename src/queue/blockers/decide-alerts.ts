@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AlertsBlocker } from '../../api/index.ts'
 import type { Answer, Shown } from './decide-answer.ts'
 

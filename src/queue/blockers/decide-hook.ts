@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { group, type MaintenanceRequest, version } from '../../api/index.ts'
 import type { NodeObject } from '../../kube/index.ts'
 import type { Answer, Shown } from './decide-answer.ts'

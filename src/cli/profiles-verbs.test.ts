@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import type { NodeObject } from '../kube/index.ts'
+import { dataAnnotation } from '../profiles/index.ts'
+import { abortable } from './profiles-verbs.ts'
+
+function nodeWith(states: Readonly<Record<string, string>>): NodeObject {
+  const entries = Object.entries(states).map(([name, state]) => [
+    name,
+    { Transition: '2026-03-01T12:00:00Z', Current: state, Previous: state },
+  ])
+  const data = JSON.stringify({ Profiles: Object.fromEntries(entries), Notifications: {} })
+  return { metadata: { name: 'node-7', annotations: { [dataAnnotation]: data } } }
+}
+
+const several = nodeWith({ a: 'operational', b: 'maintenance-required', c: 'in-maintenance' })
+
+test.for([
+  ['all that are under way', undefined, { names: ['b', 'c'], isInMaintenance: true }],
+  ['the one that is named', 'b', { names: ['b'], isInMaintenance: false }],
+  ['also one that is operational, if it is named', 'a', { names: ['a'], isInMaintenance: false }],
+] as const)('an abort is about %s', ([, profile, expected]) => {
+  expect(abortable(several, profile)).toEqual(expected)
+})
+
+test.for([
+  ['a profile that the node does not have', several, 'd', 'node-7 has no profile d; it has: a, b, c'],
+  ['nothing that is under way', nodeWith({ a: 'operational' }), undefined, 'there is nothing to abort'],
+  [
+    'data that cannot be read',
+    { metadata: { name: 'node-7', annotations: { [dataAnnotation]: 'x' } } },
+    undefined,
+    'repair or remove it',
+  ],
+] as const)('an abort of %s is refused', ([, node, profile, sentence]) => {
+  expect(() => abortable(node, profile)).toThrow(sentence)
+})

@@ -1,0 +1,100 @@
+import { expect, test, vi } from 'vitest'
+import type { KubeClient } from '../kube/index.ts'
+import { FakeClock } from '../time/fake-clock.ts'
+import { nodeOf, noon } from './fixture-pass.ts'
+import { type Offer, Outbox } from './outbox.ts'
+import type { NotifyContext } from './plugin.ts'
+import type { Pending } from './state/progress.ts'
+
+const pending = (instance: string): Pending => ({
+  profile: 'p',
+  instance,
+  state: 'in-maintenance',
+  previous: 'operational',
+  at: '2026-03-01T12:00:00Z',
+})
+
+function prepare(context: { onTestFinished(end: () => void): void }) {
+  const clock = new FakeClock(noon)
+  const end = new AbortController()
+  context.onTestFinished(() => end.abort())
+  const [woken, failures]: [string[], string[]] = [[], []]
+  const outbox = new Outbox({
+    doors: { client: {} as KubeClient, clock },
+    random: () => 1,
+    signal: end.signal,
+    onSent: (node) => woken.push(node),
+    onFailure: ({ instance, attempt, cause }) => failures.push(`${instance} ${attempt}: ${cause}`),
+  })
+  const offerOf = (name: string, send: () => Promise<void>, node = nodeOf('n1')): Offer => ({
+    node,
+    pending: pending(name),
+    instance: { name, type: 'slack', instance: { send }, schedule: { isDue: () => true } },
+    context: {} as NotifyContext,
+  })
+  return { clock, outbox, woken, failures, offerOf, end }
+}
+
+test('a message is sent once, however often it is offered, and handed back until it is noted', async (context) => {
+  const { outbox, woken, offerOf } = prepare(context)
+  const send = vi.fn(async () => undefined)
+  for (let time = 0; time < 3; time++) outbox.offer(offerOf('chat', send))
+  await vi.waitFor(() => expect(woken).toEqual(['n1']))
+  expect(send).toHaveBeenCalledTimes(1)
+  const sent = [{ ...pending('chat'), sentMs: noon }]
+  expect(outbox.sentOf('uid-n1', [pending('chat'), pending('mail')])).toEqual(sent)
+  expect(outbox.sentOf('uid-n1', [pending('chat')])).toEqual(sent)
+  expect(outbox.sentOf('uid-n2', [pending('chat')])).toEqual([])
+  outbox.keepOnly('uid-n1', [])
+  expect(outbox.size).toBe(0)
+})
+
+test('one that fails is tried again after longer and longer waits, with what is offered by then', async (context) => {
+  const { clock, outbox, woken, failures, offerOf } = prepare(context)
+  const broken = vi.fn(() => Promise.reject(new Error('out of order')))
+  const mended = vi.fn(async () => undefined)
+  outbox.offer(offerOf('chat', broken))
+  for (const [index, waitMs] of [2_000, 4_000].entries()) {
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1))
+    expect(failures).toHaveLength(index + 1)
+    await clock.advance(waitMs - 1)
+    expect(broken).toHaveBeenCalledTimes(index + 1)
+    if (index === 1) outbox.offer(offerOf('chat', mended))
+    await clock.advance(1)
+  }
+  await vi.waitFor(() => expect(woken).toEqual(['n1']))
+  expect([broken.mock.calls.length, mended.mock.calls.length]).toEqual([2, 1])
+  expect(failures).toEqual(['chat 1: out of order', 'chat 2: out of order'])
+})
+
+test('one that is no longer pending is not tried again', async (context) => {
+  const { clock, outbox, offerOf } = prepare(context)
+  const broken = vi.fn(() => Promise.reject(new Error('no')))
+  outbox.offer(offerOf('chat', broken))
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1))
+  outbox.keepOnly('uid-n1', [pending('mail')])
+  await clock.advance(10_000)
+  expect(broken).toHaveBeenCalledTimes(1)
+})
+
+test('eight at once, and the others follow', async (context) => {
+  const { outbox, woken, offerOf } = prepare(context)
+  const waiting: (() => void)[] = []
+  const slow = () => new Promise<void>((resolve) => waiting.push(resolve))
+  for (let index = 0; index < 20; index++) outbox.offer(offerOf('chat', slow, nodeOf(`n${index}`)))
+  expect(waiting).toHaveLength(8)
+  for (let index = 0; index < 20; index++) {
+    await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(index))
+    waiting[index]?.()
+  }
+  await vi.waitFor(() => expect(woken).toHaveLength(20))
+})
+
+test('after the end nothing begins any more', async (context) => {
+  const { outbox, offerOf, end } = prepare(context)
+  end.abort()
+  const send = vi.fn(async () => undefined)
+  outbox.offer(offerOf('chat', send))
+  await Promise.resolve()
+  expect(send).not.toHaveBeenCalled()
+})

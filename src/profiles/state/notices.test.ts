@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { noon } from '../fixture-pass.ts'
+import type { State } from '../names.ts'
+import type { NotifyInstance, ScheduleContext } from '../plugin.ts'
+import type { ProfileData } from './data.ts'
+import { type GoTime, goTimeOf, zeroTime } from './go-time.ts'
+import { addDue, addOverdue, letGo, noteSent, only } from './notices.ts'
+import type { Pending, Progress } from './progress.ts'
+
+const nothing: Progress = { inFlight: {}, pending: [], sent: {} }
+const at = (ms: number) => goTimeOf(noon + ms)
+const pending = (profile: string, ms: number, state: State = 'maintenance-required'): Pending => ({
+  profile,
+  instance: 'chat',
+  state,
+  previous: 'operational',
+  at: at(ms).text,
+})
+const chat = (isDue: (context: ScheduleContext) => boolean = () => true): NotifyInstance => ({
+  name: 'chat',
+  type: 'slack',
+  instance: { send: async () => undefined },
+  schedule: { isDue },
+})
+const data: ProfileData = { transition: at(0), current: 'maintenance-required', previous: 'operational' }
+const timesOf = (time?: GoTime) => new Map(time ? [['chat', time]] : [])
+
+test('whoever is considered is on the list of the original, due or not, and waits once', () => {
+  const times = timesOf()
+  const quiet = addDue(nothing, times, [chat(() => false)], 'p', data, noon)
+  expect([quiet.pending, times.get('chat')]).toEqual([[], zeroTime])
+  const due = addDue(nothing, times, [chat()], 'p', data, noon)
+  expect(due.pending).toEqual([pending('p', 0)])
+  expect(addDue(due, times, [chat()], 'p', data, noon + 1).pending).toHaveLength(1)
+  // In another state it is another message.
+  const later = { ...data, current: 'in-maintenance', previous: 'maintenance-required' }
+  expect(addDue(due, times, [chat()], 'p', later, noon + 1).pending).toHaveLength(2)
+})
+
+test.for<[string, Progress, GoTime | undefined, number | undefined]>([
+  ['nobody ever sent it', nothing, undefined, undefined],
+  ['the original never sent it', nothing, zeroTime, undefined],
+  ['the original sent it', nothing, at(-5), noon - 5],
+  ['we sent it', { ...nothing, sent: { p: { chat: at(-3).text } } }, at(-3), noon - 3],
+  ['we sent it for another profile', { ...nothing, sent: { q: { chat: at(-3).text } } }, at(-3), undefined],
+  ['the original sent it after us', { ...nothing, sent: { p: { chat: at(-9).text } } }, at(-2), noon - 2],
+])('when it was sent last: %s', ([, progress, shared, expected]) => {
+  let seen: number | undefined
+  const spy = chat(({ lastSentMs }) => {
+    seen = lastSentMs
+    return false
+  })
+  addDue(progress, timesOf(shared), [spy], 'p', data, noon)
+  expect(seen).toBe(expected)
+})
+
+test('what was sent is noted in both places, and others keep waiting', () => {
+  const times = timesOf(zeroTime)
+  const progress = { ...nothing, pending: [pending('p', 0), pending('q', 0)] }
+  const noted = noteSent(progress, times, [{ ...pending('p', 0), sentMs: noon + 7 }])
+  expect(noted.pending).toEqual([pending('q', 0)])
+  expect([noted.sent, times.get('chat')]).toEqual([{ p: { chat: at(7).text } }, at(7)])
+})
+
+test.for<[string, GoTime, Progress['sent'], boolean, number]>([
+  ['nobody has sent it', zeroTime, {}, true, 1],
+  ['the original has sent something before', at(-1), {}, true, 1],
+  ['the original has sent it since', at(1), {}, true, 0],
+  ['we have sent it for another profile since', at(1), { q: { chat: at(1).text } }, true, 1],
+  ['the file no longer has it', zeroTime, {}, false, 0],
+])('a message that waits, when %s', ([, shared, sent, isKnown, left]) => {
+  const progress = { ...nothing, sent, pending: [pending('p', 0)] }
+  expect(letGo(progress, timesOf(shared), () => isKnown).pending).toHaveLength(left)
+})
+
+test('too long in a state is told once per stay', () => {
+  const state = { enter: [], notify: [], transitions: [], deadlineMs: 1_000, overdue: [chat()] }
+  const early = addOverdue(nothing, state, 'p', data, noon + 1_000)
+  expect([early.isOverdue, early.isNew]).toEqual([false, false])
+  const late = addOverdue(nothing, state, 'p', data, noon + 1_001)
+  expect([late.isOverdue, late.isNew, late.progress.pending.length]).toEqual([true, true, 1])
+  const again = addOverdue(late.progress, state, 'p', data, noon + 5_000)
+  expect([again.isOverdue, again.isNew]).toEqual([true, false])
+  const nextStay = { ...data, transition: at(60_000) }
+  expect(addOverdue(late.progress, state, 'p', nextStay, noon + 120_000).isNew).toBe(true)
+})
+
+test('more than twenty do not wait, and nothing of a profile that is gone', () => {
+  const many = Array.from({ length: 20 }, (_, index) => pending('q', index))
+  const progress = addDue(
+    { ...nothing, pending: many, sent: { q: { chat: at(0).text } } },
+    timesOf(),
+    [chat()],
+    'p',
+    data,
+    noon,
+  )
+  expect(progress.pending).toHaveLength(20)
+  expect(progress.pending.at(-1)?.profile).toBe('p')
+  expect(only(progress, new Set(['p']))).toEqual({ inFlight: {}, pending: [pending('p', 0)], sent: {} })
+})
