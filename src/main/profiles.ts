@@ -86,11 +86,14 @@ export class Profiles {
 
   /** While Fettle leads: but only while the original does not. Both leases are held as long as anything is done. */
   async run(term: LeaderTerm, signal: AbortSignal): Promise<void> {
-    const { client, log, views, windows } = this.#doors
+    const { client, log } = this.#doors
     const { namespace, isDryRun } = this.#settings
     const fenced = fencedClient(client, term)
+    // Beside the original, which keeps its lease: nothing is changed, so nobody has to stop for it.
+    if (isDryRun) return await this.#act(fenced, signal)
     const options = {
-      client: fenced,
+      // Not the fenced one: at the end of the term it could not give the lease back.
+      client,
       clock: systemClock,
       random: Math.random,
       lease: { namespace, name: originalLease },
@@ -100,26 +103,31 @@ export class Profiles {
     }
     await runAsLeader(options, async (original) => {
       log.info({ lease: originalLease }, 'profiles begin')
-      const recorder = this.#recorder(fencedClient(fenced, original))
-      await runProfiles(
-        {
-          client: fencedClient(fenced, original),
-          clock: systemClock,
-          random: Math.random,
-          log,
-          recorder,
-          views,
-          windows,
-          workloads: this.#workloads,
-          config: this.#file,
-          board: this.#board,
-          counts: this.#counts,
-          isDryRun,
-        },
-        AbortSignal.any([signal, original.signal]),
-      )
-      await recorder.stop(AbortSignal.timeout(2_000))
+      await this.#act(fencedClient(fenced, original), AbortSignal.any([signal, original.signal]))
     })
+  }
+
+  async #act(client: KubeClient, signal: AbortSignal): Promise<void> {
+    const { log, views, windows } = this.#doors
+    const recorder = this.#recorder(client)
+    await runProfiles(
+      {
+        client,
+        clock: systemClock,
+        random: Math.random,
+        log,
+        recorder,
+        views,
+        windows,
+        workloads: this.#workloads,
+        config: this.#file,
+        board: this.#board,
+        counts: this.#counts,
+        isDryRun: this.#settings.isDryRun,
+      },
+      signal,
+    )
+    await recorder.stop(AbortSignal.timeout(2_000))
   }
 
   #recorder(client: KubeClient): EventRecorder {

@@ -82,10 +82,9 @@ describe('a MaintenanceBudget', () => {
     expect((await api().tryBudget(spec)).spec).toMatchObject(spec)
   })
 
-  test('is refused with profiles: Count, which does nothing yet', async () => {
-    expect(await refusal(api().tryBudget({ profiles: 'Count' }))).toContain(
-      'spec.profiles: Forbidden: profiles can only be Off',
-    )
+  test('says whether profiles need a slot, and knows no third way', async () => {
+    expect((await api().tryBudget({ profiles: 'Count' })).spec).toMatchObject({ profiles: 'Count' })
+    expect(await refusal(api().tryBudget({ profiles: 'Sometimes' }))).toContain('spec.profiles: Unsupported value')
   })
 
   test('shows how many nodes may be out, and how many are', async () => {
