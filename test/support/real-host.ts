@@ -67,7 +67,11 @@ export function realHost(cluster: RealCluster, name: string): RealHost {
     return stdout.trim()
   }
   const write = async (path: string, text: string, mode = '644') => {
-    await runSh(`mkdir -p "$(dirname ${path})"; cat >${path}; chmod ${mode} ${path}`, text)
+    // In one step: an agent may take it away in the next moment.
+    await runSh(
+      `mkdir -p "$(dirname ${path})"; cat >${path}.new; chmod ${mode} ${path}.new; mv ${path}.new ${path}`,
+      text,
+    )
   }
   const agentPod = async () => {
     const pods = await listOf<PodObject>(admin, resources.pods, {
