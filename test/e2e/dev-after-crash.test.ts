@@ -12,12 +12,15 @@ const dev = (command: string, ...args: string[]) =>
   fettle(['dev', command, '--name', name, ...args], { home: home.path })
 const before = leftoversOf(home.path)
 const left = () => newSince(before, leftoversOf(home.path), name)
+const runsEtcd = () => left().processes.some((process) => process.includes('etcd'))
 afterAll(() => home.remove())
 
 beforeEach(async () => {
   const up = startFettle(['dev', 'up', '--name', name, '--nodes', '3'], { home: home.path })
   await up.untilSaid('starting the control plane')
-  await sleep(2_000)
+  // On a busy machine the first of them takes its time.
+  for (let looks = 0; looks < 300 && !runsEtcd(); looks++) await sleep(100)
+  await sleep(1_000)
   up.signal('SIGKILL')
   await up.finished
   expect(left().processes.length).toBeGreaterThan(0)
