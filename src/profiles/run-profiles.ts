@@ -25,11 +25,12 @@ import type { InfoBoard } from './info.ts'
 import { Lane } from './lane.ts'
 import { profileLabel } from './names.ts'
 import { Outbox } from './outbox.ts'
-import type { ClusterView, NotifyInstance, ProfilesConfig } from './plugin.ts'
+import type { ClusterView, ProfilesConfig } from './plugin.ts'
 import { shufflesOf, type WorkloadViews } from './shuffles.ts'
 import { giveBack, whyNoSlot } from './slots.ts'
 import { draftOf } from './state/draft.ts'
 import { messageOf } from './state/evaluate-chain.ts'
+import { instanceOf } from './state/notices.ts'
 import { type Pass, passOver } from './state/pass.ts'
 import { progressAnnotation, readProgress } from './state/progress.ts'
 
@@ -273,7 +274,7 @@ class ProfilesRun {
     const { uid = '' } = node.metadata
     this.#outbox.keepOnly(uid, pass.pending)
     for (const pending of pass.pending) {
-      const instance = instanceOf(config, pending.profile, pending.state, pending.instance)
+      const instance = instanceOf(config, pending)
       if (!instance) continue
       const { lastTransition } = pass
       this.#outbox.offer({
@@ -304,16 +305,6 @@ class ProfilesRun {
     )
     await giveBack({ client, views, signal: this.#signal }, node, new Set([...occupants, ...waiting]))
   }
-}
-
-function instanceOf(
-  config: ProfilesConfig,
-  profile: string,
-  state: keyof NonNullable<ReturnType<ProfilesConfig['profiles']['get']>>['states'],
-  name: string,
-): NotifyInstance | undefined {
-  const here = config.profiles.get(profile)?.states[state]
-  return [...(here?.notify ?? []), ...(here?.overdue ?? [])].find((instance) => instance.name === name)
 }
 
 function notSentNote(node: NodeObject, profile: string, instance: string, cause: string): EventNote {

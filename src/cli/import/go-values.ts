@@ -1,28 +1,15 @@
-/** Values of flags as programs in Go read them. Undefined: not such a value. */
+import { goDurationMs } from '../../time/index.ts'
 
-const unitMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-}
+/** Values of flags as programs in Go read them. Undefined: not such a value. */
 
 /** Above it, our own form has no digits left. */
 const longestMs = 99_999 * 3_600_000
 
 /** Of `1h30m`, `1.5h` or `0`, in milliseconds. What is not above zero means "off" everywhere, and is 0. */
 export function readGoDuration(text: string): number | undefined {
-  if (/^[+-]?0$/.test(text)) return 0
-  const [, sign, digits = ''] = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(text) ?? []
-  if (sign === undefined) return undefined
-  const parts = [...digits.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)]
-  const ms = parts.reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (unitMs[unit] ?? 0), 0)
-  if (ms > longestMs) return undefined
-  return sign === '-' ? 0 : Math.ceil(ms / 1_000) * 1_000
+  const ms = goDurationMs(text)
+  if (ms === undefined || ms > longestMs) return undefined
+  return Math.ceil(Math.max(0, ms) / 1_000) * 1_000
 }
 
 export function readGoInteger(text: string): number | undefined {

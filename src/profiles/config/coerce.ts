@@ -1,5 +1,5 @@
+import { goDurationMs, longestDurationMs } from '../../time/index.ts'
 import type { Field, FieldKind } from '../fields.ts'
-import { goDurationMs, longestDurationMs } from './go-duration.ts'
 import { goFloatText, goInteger } from './go-numbers.ts'
 import type { ScalarValue } from './plain-scalar.ts'
 import { retype, unquoted } from './retype.ts'

@@ -1,5 +1,5 @@
 import { isState, type State } from '../names.ts'
-import type { NotifyInstance, ProfileState } from '../plugin.ts'
+import type { NotifyInstance, ProfileState, ProfilesConfig } from '../plugin.ts'
 import type { ProfileData } from './data.ts'
 import { type GoTime, goTimeOf, isZero, zeroTime } from './go-time.ts'
 import type { Pending, Progress } from './progress.ts'
@@ -14,6 +14,15 @@ type Times = Map<string, GoTime>
 /** More than this many messages wait only if somebody has not listened for long; then the oldest are let go. */
 const mostPending = 20
 const overdueMark = 'overdue'
+
+/** The one that the file has for a message; none if the file has changed since. */
+export function instanceOf(
+  { profiles }: ProfilesConfig,
+  { profile, state, instance }: Pending,
+): NotifyInstance | undefined {
+  const here = profiles.get(profile)?.states[state]
+  return [...(here?.notify ?? []), ...(here?.overdue ?? [])].find(({ name }) => name === instance)
+}
 
 /** What was sent meanwhile is no longer pending. The original's list has one time per instance, ours one per profile too. */
 export function noteSent(progress: Progress, times: Times, sent: readonly Sent[]): Progress {

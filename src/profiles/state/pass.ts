@@ -4,7 +4,7 @@ import type { ClusterView, NodeDraft, PassContext, PluginDoors, Profile, Profile
 import { type ProfileData, readData, writeData } from './data.ts'
 import { draftOf, patchOf, remember } from './draft.ts'
 import { type GoTime, goTimeOf } from './go-time.ts'
-import { addDue, addOverdue, letGo, noteSent, only, type Sent } from './notices.ts'
+import { addDue, addOverdue, instanceOf, letGo, noteSent, only, type Sent } from './notices.ts'
 import {
   addHistory,
   type HistoryEntry,
@@ -77,11 +77,6 @@ function isDetailed(draft: NodeDraft): boolean {
   return draft.labels[logDetailsLabel] === 'true'
 }
 
-function hasInstance({ profiles }: ProfilesConfig, { profile, state, instance }: Pending): boolean {
-  const here = profiles.get(profile)?.states[state]
-  return [...(here?.notify ?? []), ...(here?.overdue ?? [])].some(({ name }) => name === instance)
-}
-
 class PassOfNode {
   readonly #draft: NodeDraft
   readonly #ports: PassPorts
@@ -104,8 +99,10 @@ class PassOfNode {
     const { profiles, unknown, data, dropped } = selectProfiles(this.#draft.labels[profileLabel], config, stored, nowMs)
     this.#profiles = new Map(data.profiles)
     this.#times = new Map(data.notifications)
-    const kept = letGo(only(this.#progress, new Set(data.profiles.keys())), this.#times, (one) =>
-      hasInstance(config, one),
+    const kept = letGo(
+      only(this.#progress, new Set(data.profiles.keys())),
+      this.#times,
+      (one) => instanceOf(config, one) !== undefined,
     )
     this.#progress = noteSent(kept, this.#times, sent)
     this.#selected = new Set(profiles.map(({ name }) => name))
