@@ -10,6 +10,7 @@ export {
   restorePatch,
 } from './cordon.ts'
 export { budgetKey, type Refusal } from './disruption-budgets.ts'
+export { EvictionPace } from './eviction-pace.ts'
 export { matchesSelector } from './label-selector.ts'
 export {
   clearLifecycleConditions,

@@ -1,3 +1,4 @@
+import type { EvictionPace } from '../drain/index.ts'
 import type { EventRecorder, KubeClient, NodeObject, PodDisruptionBudget, PodObject } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 import type { ConfigOf, Fields } from './fields.ts'
@@ -51,6 +52,8 @@ export interface PluginDoors {
   readonly clock: Clock
   /** Tells people what happens to pods and nodes. */
   readonly events?: Pick<EventRecorder, 'record'>
+  /** Which pods were asked to leave, and what the answer was. */
+  readonly evictions?: EvictionPace
 }
 
 /** Whose turn it is in the pass. */

@@ -1,3 +1,4 @@
+import { EvictionPace } from '../drain/index.ts'
 import {
   type EventNote,
   type EventRecorder,
@@ -82,6 +83,7 @@ class ProfilesRun {
   readonly #admissions: Admissions
   readonly #outbox: Outbox
   readonly #cluster: ClusterView
+  readonly #evictions: EvictionPace
   readonly #lane = new Lane(lane)
   /** The versions that this process wrote: a cache that does not show them yet is not looked at. */
   readonly #written = new Map<string, bigint>()
@@ -94,6 +96,7 @@ class ProfilesRun {
     const { client, clock, random, views, log } = ports
     this.#ports = ports
     this.#signal = signal
+    this.#evictions = new EvictionPace(random)
     this.#cluster = {
       nodes: () => views.nodes.values(),
       podsOn: (node) => views.pods.byIndex(podsByNode, node),
@@ -170,6 +173,7 @@ class ProfilesRun {
       await clock.sleep(tidyEveryMs, this.#signal).catch(() => undefined)
       if (this.#signal.aborted) return
       if (isDryRun) continue
+      this.#evictions.forgetOld(clock.now())
       await this.#admissions.tidy().catch((error: unknown) => {
         log.warn({ why: messageOf(error) }, 'admissions could not be tidied')
       })
@@ -209,7 +213,7 @@ class ProfilesRun {
     return passOver(node, {
       config,
       cluster: this.#cluster,
-      doors: { client, clock, events: recorder },
+      doors: { client, clock, events: recorder, evictions: this.#evictions },
       nowMs: clock.now(),
       sent: this.#outbox.sentOf(uid, pending),
       signal,

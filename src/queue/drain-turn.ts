@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
-import { askPods } from '../drain/index.ts'
-import type { EvictionPace } from './eviction-pace.ts'
+import { askPods, type EvictionPace } from '../drain/index.ts'
 import type { QueuePorts } from './ports.ts'
+import type { ReportPace } from './report-pace.ts'
 import type { RequestStep } from './request-steps.ts'
 
 interface DrainTurnParts {
   readonly ports: Pick<QueuePorts, 'client' | 'clock' | 'log'>
   readonly pace: EvictionPace
+  readonly reports: ReportPace
 }
 
 /** Even if every event were lost, a drain is looked at this often. */
@@ -15,7 +16,7 @@ const lookAnywayMs = 5_000
 
 /** Asks the pods that may be asked now, and writes how far the drain is. Answers when to look again. */
 export async function takeDrainTurn(
-  { ports, pace }: DrainTurnParts,
+  { ports, pace, reports }: DrainTurnParts,
   request: MaintenanceRequest,
   step: Extract<RequestStep, { do: 'drain' }>,
   save: (status: MaintenanceRequestStatus) => Promise<void>,
@@ -25,7 +26,7 @@ export async function takeDrainTurn(
   const wasStarted = request.status?.drain !== undefined
   const isNews = !isDeepStrictEqual(request.status?.drain, step.status.drain)
   // The intention first: whoever takes over sees that a drain is under way.
-  const mayReport = !wasStarted || (isNews && pace.mayReport(request.metadata.name ?? '', clock.now()))
+  const mayReport = !wasStarted || (isNews && reports.mayReport(request.metadata.name ?? '', clock.now()))
   if (mayReport) await save(step.status)
   const { pods, nextMs = lookAnywayMs } = pace.due(step.plan, clock.now())
   const results = await askPods(client, pods, signal)

@@ -6,12 +6,17 @@ import {
   verbAnnotations,
   type Waiting,
 } from '../api/index.ts'
-import { daemonSetsByUid, volumesOn, volumesToWaitFor, withdrawEvictionRequests } from '../drain/index.ts'
+import {
+  daemonSetsByUid,
+  type EvictionPace,
+  volumesOn,
+  volumesToWaitFor,
+  withdrawEvictionRequests,
+} from '../drain/index.ts'
 import { type PodObject, resources } from '../kube/index.ts'
 import { withCondition } from './conditions.ts'
 import { decideRequest, drainPlan, volumesAttached } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
-import type { EvictionPace } from './eviction-pace.ts'
 import { isLockLeft } from './foreign-lock-turn.ts'
 import { slotOf } from './ledger.ts'
 import { takesPods } from './limits.ts'
@@ -20,6 +25,7 @@ import { controllerManager, finalizer } from './names.ts'
 import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { isAskedByAnnotation } from './reboot-annotation.ts'
+import type { ReportPace } from './report-pace.ts'
 import type { RequestWorld } from './request-steps.ts'
 import { settingsOf } from './settings.ts'
 import { podsByNode, requestsOfNode } from './views.ts'
@@ -27,6 +33,7 @@ import { podsByNode, requestsOfNode } from './views.ts'
 export interface RequestTurnParts {
   readonly ports: QueuePorts
   readonly pace: EvictionPace
+  readonly reports: ReportPace
   readonly waiting: Omit<Waiting, 'since'> | undefined
 }
 

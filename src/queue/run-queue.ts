@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { budgetName, type MaintenanceRequest, maintenanceRequests, type Waiting } from '../api/index.ts'
+import { EvictionPace } from '../drain/index.ts'
 import { isNotFound, WorkQueue } from '../kube/index.ts'
-import { EvictionPace } from './eviction-pace.ts'
 import { takeLedgerTurn } from './ledger-turn.ts'
 import { namedPlaces } from './lock-places.ts'
 import { bearsOurs, takeNodeTurn } from './node-turn.ts'
 import { isOpen } from './order.ts'
 import type { QueuePorts } from './ports.ts'
+import { ReportPace } from './report-pace.ts'
 import { takeRequestTurn } from './request-turn.ts'
 import { expiredRequests, isByAgent } from './retention.ts'
 import { requestsOfNode } from './views.ts'
@@ -42,6 +43,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
   })
   const news = new LineNews(clock)
   const pace = new EvictionPace(random)
+  const reports = new ReportPace()
   const wakeRequest = (request: MaintenanceRequest) => queue.add(`${requestPrefix}${request.metadata.name}`)
   const wakeNode = (nodeName: string | undefined) => {
     const node = nodeName ? views.nodes.get({ name: nodeName }) : undefined
@@ -111,7 +113,8 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
   queue.start(async (key, context) => {
     if (key === tidyKey) {
       await tidy(ports, context.signal)
-      pace.forgetAllBut(new Set([...views.pods.values()].map((pod) => pod.metadata.uid ?? '')), clock.now())
+      pace.forgetOld(clock.now())
+      reports.forgetOld(clock.now())
       return { requeueAfterMs: tidyEveryMs }
     }
     if (key.startsWith(nodePrefix)) {
@@ -120,7 +123,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     }
     if (key !== ledgerKey) {
       const name = key.slice(requestPrefix.length)
-      const again = await takeRequestTurn({ ports, pace, waiting: news.of(name) }, name, context.signal)
+      const again = await takeRequestTurn({ ports, pace, reports, waiting: news.of(name) }, name, context.signal)
       return again && { requeueAfterMs: again.lookAgainMs }
     }
     const restMs = restsUntilMs - clock.monotonic()

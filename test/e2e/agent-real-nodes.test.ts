@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Phase } from '../../src/api/index.ts'
-import { missingForRealNodes, rebootRealNode } from '../../src/dev/index.ts'
+import { healMachine, missingForRealNodes, partitionMachine, realNode, rebootRealNode } from '../../src/dev/index.ts'
 import { type KubeObject, type PodObject, resources } from '../../src/kube/index.ts'
 import { SeededRandom } from '../load/seeded-random.ts'
 import { eventually } from '../support/e2e-cluster.ts'
@@ -235,6 +235,37 @@ describe.skipIf(missing.length > 0)(
       expect(pathOf(done)).toEqual(['Queued', 'Claimed', 'Granted', 'Finishing', 'Done'])
       await two.untilIdle()
       expect((await budgetOf(cluster)).status?.nextToken).toBe((slots[0]?.token ?? 0) + 1)
+    })
+
+    test('give nobody the turn of a node that is cut off at work, and take its word once it is back', async () => {
+      await setBudget(cluster, { timing: { minReadySeconds: 1, heartbeatTimeout: '25s' } })
+      await three.startUnit('long-work', longWork)
+      const working = await reached(await three.asked(), 'Granted')
+      await eventually(() => expect(three.has(permissionFile)).toBe(true), patiently)
+      await one.sh(`touch ${requestFile}`)
+      const next = await one.asked()
+      const slots = await slotsOf(cluster)
+      await partitionMachine(realNode(cluster.record, three.name))
+      try {
+        await eventually(async () => {
+          const { status } = await reached(working, 'Granted')
+          expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'HostAlive', status: 'False' }))
+        }, patiently)
+        expect(await three.sh('systemctl is-active long-work')).toBe('active')
+        // Even when it is done: nobody heard of it.
+        await three.sh('touch /run/enough; while systemctl --quiet is-active long-work; do sleep 0.1; done')
+        await stays(async () => expect(await slotsOf(cluster)).toEqual(slots), 3_000)
+        expect((await reached(next, 'Queued')).status?.waiting?.for).toBe('Budget')
+        expect(one.has(permissionFile)).toBe(false)
+      } finally {
+        await healMachine(realNode(cluster.record, three.name))
+      }
+      expect((await reached(working, 'Done')).status?.outcome).toBe('Completed')
+      await reached(next, 'Granted')
+      await one.sh(`rm ${requestFile}`)
+      expect((await reached(next, 'Done')).status?.outcome).toBe('Completed')
+      for (const host of [one, three]) await host.untilIdle()
+      await setBudget(cluster)
     })
 
     test('count a reboot by hand under a script as progress', async () => {

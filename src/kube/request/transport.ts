@@ -31,6 +31,8 @@ export class ConnectionFault extends Error {
 
 // API servers drop idle connections after 90 s. Dropping them first avoids most writes that die with unknown outcome.
 const idleSocketMs = 60_000
+/** Bursts are wide, and a new connection costs both sides more than the request: those of one burst serve the next. */
+const mostIdleSockets = 128
 // Linux then probes every second, ten times: a dead peer is noticed in under half a minute even on a silent watch.
 const tcpKeepAliveMs = 15_000
 
@@ -113,7 +115,12 @@ export class Transport {
     const cert = isTls ? certificate?.cert : undefined
     const current = this.#current
     if (current && current.ca === ca && current.cert === cert) return current.agent
-    const pool = { keepAlive: true, keepAliveMsecs: tcpKeepAliveMs, timeout: idleSocketMs, maxFreeSockets: 8 }
+    const pool = {
+      keepAlive: true,
+      keepAliveMsecs: tcpKeepAliveMs,
+      timeout: idleSocketMs,
+      maxFreeSockets: mostIdleSockets,
+    }
     const agent = isTls
       ? new https.Agent({
           ...pool,

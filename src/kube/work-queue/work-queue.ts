@@ -239,9 +239,9 @@ export class WorkQueue {
   #limit(run: Run, finished: AbortSignal): void {
     const { runDeadlineMs } = this.#options
     if (runDeadlineMs === undefined) return
-    const reason = new DOMException(`the run of ${run.key} took longer than ${runDeadlineMs} ms`, 'TimeoutError')
+    const tooLong = () => new DOMException(`the run of ${run.key} took longer than ${runDeadlineMs} ms`, 'TimeoutError')
     this.#clock.sleep(runDeadlineMs, finished).then(
-      () => run.abort.abort(reason),
+      () => run.abort.abort(tooLong()),
       () => undefined,
     )
   }

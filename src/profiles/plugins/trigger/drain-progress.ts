@@ -1,4 +1,4 @@
-import type { AskResult, DrainPlan } from '../../../drain/index.ts'
+import type { DrainPlan } from '../../../drain/index.ts'
 import { durationText } from '../../../time/index.ts'
 import type { TriggerContext } from '../../plugin.ts'
 
@@ -35,14 +35,15 @@ const mostReasons = 3
 /** What is shown while it goes on. Changes only when something has changed: it may be stored. */
 export function progressOf(
   { left, refusals, waitsFor }: Pick<DrainPlan, 'left' | 'refusals' | 'waitsFor'>,
-  results: readonly AskResult[],
+  answers: ReadonlyMap<string, string>,
   { isLate, isForced, isOverdue }: DrainTimes,
   { evictionTimeout, deletionTimeout }: DrainLimits,
 ): { readonly text: string; readonly isOverdue: boolean; readonly limitText: string } {
   const foreseen = new Set(refusals.map(({ pod }) => pod.metadata.uid))
-  const unforeseen = results.flatMap((one) =>
-    'why' in one && !foreseen.has(one.asked.pod.metadata.uid) ? [{ pod: one.asked.pod, why: one.why }] : [],
-  )
+  const unforeseen = left.flatMap((pod) => {
+    const why = answers.get(pod.metadata.uid ?? '')
+    return why === undefined || foreseen.has(pod.metadata.uid) ? [] : [{ pod, why }]
+  })
   const reasons = [...refusals, ...unforeseen].map(
     ({ pod, why }) => `${pod.metadata.namespace}/${pod.metadata.name}: ${why}`,
   )

@@ -1,8 +1,8 @@
 import {
-  type AskResult,
   askPods,
   type DrainPlan,
   type DrainWorld,
+  EvictionPace,
   type PodToAsk,
   planDrain,
 } from '../../../drain/index.ts'
@@ -26,8 +26,7 @@ export async function drain(context: TriggerContext, config: DrainConfig): Promi
   const times = drainTimes(context, config)
   const plan = planDrain(await worldOf(context, config, times, [...cluster.podsOn(node.name)]))
   if (plan.left.length === 0) return confirmed(context, config, times)
-  const results = await askThem(context, plan, config)
-  const progress = progressOf(plan, results, times, config)
+  const progress = progressOf(plan, await askThem(context, plan, config), times, config)
   if (progress.isOverdue) tellOverdue(context, plan.left, progress.limitText)
   return { retry: progress.text }
 }
@@ -55,17 +54,22 @@ async function worldOf(
   }
 }
 
-async function askThem(context: TriggerContext, plan: DrainPlan, config: DrainConfig): Promise<AskResult[]> {
+/** Answers what the server said to those who were asked in vain, now or before, by UID. */
+async function askThem(
+  context: TriggerContext,
+  { askNow, askLater, left }: DrainPlan,
+  { forceEviction }: DrainConfig,
+): Promise<ReadonlyMap<string, string>> {
   const { doors, signal, nowMs } = context
-  const overdue = config.forceEviction ? plan.left.filter((pod) => isOverdue(pod, nowMs)) : []
-  const asked: PodToAsk[] = [
-    ...plan.askNow,
-    ...plan.askLater,
-    // Out of the API, even if its processes still run: whoever forces says that the node is about to stop anyway.
-    ...overdue.map((pod) => ({ pod, how: 'delete' as const, gracePeriodSeconds: 0 })),
-  ]
-  for (const { pod, how } of asked) tellAsked(context, pod, how === 'delete')
-  return askPods(doors.client, asked, signal)
+  const { client, evictions = new EvictionPace(Math.random) } = doors
+  // Out of the API, even if its processes still run: whoever forces says that the node is about to stop anyway.
+  const overdue = (forceEviction ? left.filter((pod) => isOverdue(pod, nowMs)) : []).map(
+    (pod): PodToAsk => ({ pod, how: 'delete', gracePeriodSeconds: 0 }),
+  )
+  const { pods } = evictions.due({ askNow: [...askNow, ...overdue], askLater }, nowMs)
+  for (const { pod, how } of pods) tellAsked(context, pod, how === 'delete')
+  evictions.note(await askPods(client, pods, signal), nowMs)
+  return evictions.answers()
 }
 
 const mostSlackMs = 30_000

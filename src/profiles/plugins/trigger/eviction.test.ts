@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { EvictionPace } from '../../../drain/index.ts'
 import {
   ApiError,
   type EventNote,
@@ -50,9 +51,12 @@ function worldOf(given: World = {}) {
   const ready = { type: 'Ready', status: 'True' }
   const node = { ...nodeOf('n1', { annotations, conditions: [ready] }), spec: { unschedulable: isUnschedulable } }
   const pass = passOf({ node, pods, client })
+  // A budget without room is left alone for a moment when it is met first.
+  const evictions = new EvictionPace(() => 0)
+  evictions.due({ askNow: [], askLater: [{ pod: pod('before'), how: 'evict', budget: fullBudget }] }, noon - 10_000)
   const context: TriggerContext = {
     ...pass,
-    doors: { ...pass.doors, events: { record: (note) => void notes.push(note) } },
+    doors: { ...pass.doors, evictions, events: { record: (note) => void notes.push(note) } },
     sinceMs,
     cordonOwner: given.cordonOwner ?? 'profile-p',
   }
@@ -230,6 +234,21 @@ describe('drain', () => {
       ['Evicting', 'Drain', 'Normal', 'a', 'n1'],
       ['Evicting', 'Drain', 'Normal', 'b', 'n1'],
     ])
+  })
+
+  test('asks nobody twice while the view may be behind, and one who refused not at once', async () => {
+    const { context, asked } = worldOf({ ...drained, pods: [pod('a')] })
+    const trigger = createFor(eviction, { action: 'drain' })
+    for (const afterMs of [0, 1_000, 1_999, 2_000]) await trigger.run({ ...context, nowMs: noon + afterMs })
+    expect(asked).toEqual(['evict a u-a', 'evict a u-a'])
+    const refused = worldOf({ ...drained, pods: [pod('a')], refusal: blocked })
+    const said = new Set<unknown>()
+    for (const afterMs of [0, 4_999, 5_000]) {
+      const outcome = await trigger.run({ ...refused.context, nowMs: noon + afterMs })
+      said.add(outcome === 'done' ? outcome : outcome.retry)
+    }
+    expect(refused.notes).toHaveLength(2)
+    expect([...said]).toEqual(['pods that are left: 1 (still there: 1 pod); shop/a: it would violate the budget'])
   })
 
   test.for([

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { AskResult, PodToAsk } from '../drain/index.ts'
 import type { PodDisruptionBudget, PodObject } from '../kube/index.ts'
+import type { AskResult } from './ask-pods.ts'
 import { EvictionPace } from './eviction-pace.ts'
+import type { PodToAsk } from './plan.ts'
 
 const pod = (uid: string): PodObject => ({ metadata: { uid, name: uid, namespace: 'shop' } })
 const at = 1_000_000
@@ -64,7 +65,8 @@ describe('a pod without a budget is asked', () => {
     pace.note([no(ask('a')), no(ask('b'))], at)
     const anew = { ...ask('a'), pod: { metadata: { ...pod('a').metadata, uid: 'anew' } } }
     expect(pace.due(now(anew), at).pods).toHaveLength(1)
-    pace.forgetAllBut(new Set(['b']), at)
+    pace.due(now(ask('b')), at + 10 * 60_000)
+    pace.forgetOld(at + 16 * 60_000)
     expect(uids(pace.due(now(ask('a'), ask('b')), at).pods)).toEqual(['a'])
   })
 })
@@ -147,7 +149,7 @@ describe('the pods of one budget', () => {
   test('are forgotten when nothing was asked of it for long', () => {
     const pace = new EvictionPace(() => 0)
     for (let round = 0; round < 5; round++) pace.note([no(a)], at)
-    pace.forgetAllBut(new Set(), at + 20 * 60_000)
+    pace.forgetOld(at + 20 * 60_000)
     expect(pace.due(now(a), at).pods).toEqual([a])
   })
 })
@@ -195,16 +197,4 @@ test('what the server said is kept until it says yes', () => {
   expect(Object.fromEntries(pace.answers())).toEqual({ a: 'no', b: 'broken' })
   pace.note([yes(ask('a'))], at)
   expect(Object.fromEntries(pace.answers())).toEqual({ b: 'broken' })
-})
-
-test('progress is told at most once a second for each request', () => {
-  const pace = new EvictionPace(() => 0)
-  expect([at, at + 1, at + 999, at + 1_000, at + 1_001].map((one) => pace.mayReport('r', one))).toEqual([
-    true,
-    false,
-    false,
-    true,
-    false,
-  ])
-  expect(pace.mayReport('other', at)).toBe(true)
 })

@@ -1,7 +1,10 @@
-import { type AskResult, budgetKey, type DrainPlan, type PodToAsk } from '../drain/index.ts'
 import { controllerUid, type PodDisruptionBudget, type PodObject } from '../kube/index.ts'
+import type { AskResult } from './ask-pods.ts'
+import { budgetKey } from './disruption-budgets.ts'
+import type { DrainPlan, PodToAsk } from './plan.ts'
 
 interface PodPace {
+  usedAtMs: number
   attempts: number
   notBeforeMs: number
   /** What the server said last, unless it was yes. */
@@ -30,16 +33,12 @@ const settleMs = 2_000
 const firstCredit = 10
 const forgetAfterMs = 15 * 60_000
 
-/** Progress is written at most this often: a hundred pods must not become a hundred writes. */
-const reportEveryMs = 1_000
-
-/** Remembers who said no, when to ask again and when to tell of it. Losing it costs a request, never safety. */
+/** Remembers who said no and when to ask again. Losing it costs a request, never safety. */
 export class EvictionPace {
   readonly #pods = new Map<string, PodPace>()
   readonly #budgets = new Map<string, BudgetPace>()
   /** When a pod of a controller left a node, and how often one came back to it since. */
   readonly #departures = new Map<string, { atMs: number; returns: number }>()
-  readonly #reportedAt = new Map<string, number>()
   readonly #random: () => number
 
   constructor(random: () => number) {
@@ -97,23 +96,15 @@ export class EvictionPace {
     return found
   }
 
-  /** True, and remembered, when the progress of a request may be written now. */
-  mayReport(request: string, nowMs: number): boolean {
-    if (nowMs - (this.#reportedAt.get(request) ?? 0) < reportEveryMs) return false
-    this.#reportedAt.set(request, nowMs)
-    return true
-  }
-
-  /** Pods that are gone need no memory, and what was not used for long does neither. */
-  forgetAllBut(uids: ReadonlySet<string>, nowMs: number): void {
-    for (const uid of this.#pods.keys()) if (!uids.has(uid)) this.#pods.delete(uid)
+  /** What was not asked about for long is gone, or settled. */
+  forgetOld(nowMs: number): void {
+    for (const [uid, { usedAtMs }] of this.#pods) if (nowMs - usedAtMs > forgetAfterMs) this.#pods.delete(uid)
     for (const [key, { usedAtMs }] of this.#budgets) if (nowMs - usedAtMs > forgetAfterMs) this.#budgets.delete(key)
     for (const [key, { atMs }] of this.#departures) if (nowMs - atMs > forgetAfterMs) this.#departures.delete(key)
-    for (const [key, atMs] of this.#reportedAt) if (nowMs - atMs > forgetAfterMs) this.#reportedAt.delete(key)
   }
 
   #noteYes({ pod, budget }: PodToAsk, nowMs: number): void {
-    this.#pods.set(pod.metadata.uid ?? '', { attempts: 0, notBeforeMs: nowMs + settleMs })
+    this.#pods.set(pod.metadata.uid ?? '', { usedAtMs: nowMs, attempts: 0, notBeforeMs: nowMs + settleMs })
     const key = departureKey(pod)
     if (key) this.#departures.set(key, { atMs: nowMs, returns: this.#departures.get(key)?.returns ?? 0 })
     if (!budget) return
@@ -129,9 +120,8 @@ export class EvictionPace {
 
   #podOf(pod: PodObject, nowMs: number): PodPace {
     const uid = pod.metadata.uid ?? ''
-    const known = this.#pods.get(uid)
-    if (known) return known
-    const pace: PodPace = { attempts: 0, notBeforeMs: 0, ...this.#returned(pod, nowMs) }
+    const pace = this.#pods.get(uid) ?? { usedAtMs: nowMs, attempts: 0, notBeforeMs: 0, ...this.#returned(pod, nowMs) }
+    pace.usedAtMs = nowMs
     this.#pods.set(uid, pace)
     return pace
   }
