@@ -4,6 +4,7 @@ import { type Bench, type BenchOptions, formatResult, type Peer } from './bench.
 import { drainBench } from './drain.ts'
 import { profilesBench } from './profiles.ts'
 import { queueBench } from './queue.ts'
+import { syncBench } from './sync.ts'
 import { watchBench } from './watch.ts'
 
 /** `npm run bench -- NAME [--peer NAME=PATH] [--json]`: the last line is one JSON object, always. */
@@ -12,6 +13,7 @@ const benches: Readonly<Record<string, Bench>> = {
   drain: drainBench,
   profiles: profilesBench,
   queue: queueBench,
+  sync: syncBench,
   watch: watchBench,
 }
 
@@ -23,6 +25,7 @@ const { values, positionals } = parseArgs({
     runs: { type: 'string', default: '3' },
     nodes: { type: 'string' },
     pods: { type: 'string' },
+    objects: { type: 'string' },
   },
 })
 const name = positionals[0] ?? ''
@@ -36,7 +39,9 @@ const options: BenchOptions = {
   runs: whole('runs', values.runs),
   peers: values.peer.map(readPeer),
   numbers: Object.fromEntries(
-    (['nodes', 'pods'] as const).flatMap((key) => (values[key] === undefined ? [] : [[key, whole(key, values[key])]])),
+    (['nodes', 'pods', 'objects'] as const).flatMap((key) =>
+      values[key] === undefined ? [] : [[key, whole(key, values[key])]],
+    ),
   ),
   log: (line) => {
     // With --json a reader may pipe stdout into a program; remarks go where they do no harm.

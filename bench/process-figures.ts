@@ -9,5 +9,16 @@ export function cpuSecondsOf(pid: number | undefined): number {
 }
 
 export function rssMiBOf(pid: number | undefined): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  return memoryMiB(pid, 'VmRSS')
+}
+
+/** The most that it ever had. */
+export function peakRssMiBOf(pid: number | undefined): number {
+  return memoryMiB(pid, 'VmHWM')
+}
+
+function memoryMiB(pid: number | undefined, what: 'VmRSS' | 'VmHWM'): number {
+  return (
+    Number(new RegExp(`^${what}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  )
 }

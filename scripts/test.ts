@@ -41,10 +41,13 @@ const stages: readonly Stage[] = [
         ...['dev-refusals', 'dev-interrupt', 'controller-', 'fleet-crash'],
       ],
       queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash'],
-      dev: ['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real', 'soak'],
+      dev: ['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real', 'soak', 'sync-'],
     },
   },
 ]
+
+/** Booting three machines and working on them takes minutes: of these, one line runs one, and the next one another. */
+const turns = ['test/e2e/agent-real-nodes.test.ts', 'test/e2e/install-real-nodes.test.ts']
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
 const tally: Tally = { passed: 0, failed: 0, skipped: [], failures: [] }
@@ -99,7 +102,18 @@ async function prepare(): Promise<void> {
   await runCheck('programs for the tests', ['tsx', 'scripts/prepare-tests.ts'])
 }
 
+/** Those that have no turn this time. */
+function resting(): readonly string[] {
+  const said = process.env['FETTLE_TURN']
+  if (said === 'all') return []
+  const turn = said === undefined ? Math.floor(Math.random() * turns.length) : Number(said) % turns.length
+  console.log(`turn ${turn}: ${turns[turn]}; repeat with FETTLE_TURN=${turn}, run all with FETTLE_TURN=all`)
+  return turns.filter((_, index) => index !== turn)
+}
+
 async function runParts(name: string, project: string, parts: Parts): Promise<void> {
+  const excluded = resting()
+  for (const file of excluded) tally.skipped.push(`${file}: it is the turn of another one`)
   const known = Object.values(parts).flat()
   const files = readdirSync('test/e2e').filter((file) => file.endsWith('.test.ts'))
   // A new file that no part knows would silently never run.
@@ -112,7 +126,7 @@ async function runParts(name: string, project: string, parts: Parts): Promise<vo
       runVitest(
         `${name}, ${part}`,
         project,
-        starts.map((start) => `test/e2e/${start}`),
+        [...starts.map((start) => `test/e2e/${start}`), ...excluded.map((file) => `--exclude=${file}`)],
         part,
       ),
     ),

@@ -15,6 +15,7 @@ import { addNodeCommands } from './node.ts'
 import { addProfilesCommands } from './profiles.ts'
 import { addQueueCommand } from './queue.ts'
 import { addStatusCommand } from './status.ts'
+import { addSyncCommands } from './sync.ts'
 import { addWindowsCommands } from './windows.ts'
 
 /** What `fettle controller` and `fettle agent` start; composed in main. */
@@ -37,6 +38,7 @@ export function createProgram(context: CliContext, programs: Programs): Command 
   addWindowsCommands(program, context)
   addFreezeCommands(program, context)
   addProfilesCommands(program, context)
+  addSyncCommands(program, context)
   addImportCommands(program, context)
   addHostCommands(program, context)
   addInstallCommands(program, context)

@@ -39,6 +39,8 @@ export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string
   /** Take fields over from other managers. Default false: a conflict is thrown. */
   readonly force?: boolean
+  /** Refuse fields that the schema does not know, instead of dropping them. */
+  readonly fieldValidation?: 'Strict'
 }
 
 export interface DeleteOptions extends CallOptions {
@@ -100,4 +102,6 @@ export interface RawRequest extends CallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly contentType?: string
+  /** The form of the answer, as an Accept header; it has to be JSON. Default `application/json`. */
+  readonly accept?: string
 }

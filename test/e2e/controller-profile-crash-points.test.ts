@@ -4,6 +4,7 @@ import { dataAnnotation, profileLabel, stateLabel } from '../../src/profiles/ind
 import { startSlack } from '../../src/profiles/plugins/notify/fixture-slack.ts'
 import { SeededRandom } from '../load/seeded-random.ts'
 import { Witness } from '../load/witness.ts'
+import { type CrashPoint, crashPointsOf, doomedClient } from '../support/doomed-client.ts'
 import { eventually, type Test } from '../support/e2e-cluster.ts'
 import { interceptWrites } from '../support/intercepted-client.ts'
 import { fileOf, profile, profileNodes } from '../support/profile-nodes.ts'
@@ -14,12 +15,6 @@ useCrds()
 
 const [op, required, inside] = ['operational', 'maintenance-required', 'in-maintenance'] as const
 const replicas = 2
-
-/** The process dies before a write is sent, or after the API server has stored it and before it answers. */
-interface CrashPoint {
-  readonly at: number
-  readonly when: 'before it is sent' | 'before the answer is seen'
-}
 
 interface World {
   readonly ground: QueueGround
@@ -32,27 +27,16 @@ interface World {
 async function goRound(test: Test, { ground, node, file, nodes }: World, point: CrashPoint | undefined) {
   const { change } = profileNodes(ground)
   await ground.untilRunning(node, 'web', replicas)
-  const writes: string[] = []
   const evictions = new Map<string, number>()
-  const crash = new AbortController()
   const counted = async <T>(write: string, send: () => Promise<T>): Promise<T> => {
     const answer = await send()
     if (write.startsWith('evict ')) evictions.set(write, (evictions.get(write) ?? 0) + 1)
     return answer
   }
-  const doomed = interceptWrites(ground.admin, async (write, send) => {
-    crash.signal.throwIfAborted()
-    writes.push(write)
-    if (point?.at !== writes.length) return counted(write, send)
-    if (point.when === 'before the answer is seen') await counted(write, send).catch(() => undefined)
-    crash.abort(new Error('the process died'))
-    throw crash.signal.reason
-  })
-  const first = startProfiles(test, ground, file, { client: doomed, signal: crash.signal })
+  const { client, writes, death } = doomedClient(ground.admin, point, counted)
+  const first = startProfiles(test, ground, file, { client, signal: death })
   const next = first.ended.then(() =>
-    crash.signal.aborted
-      ? startProfiles(test, ground, file, { client: interceptWrites(ground.admin, counted) })
-      : undefined,
+    death.aborted ? startProfiles(test, ground, file, { client: interceptWrites(ground.admin, counted) }) : undefined,
   )
   const until = async (state: string) => {
     const isThere = (seen: NodeObject | undefined) => seen?.metadata.labels?.[stateLabel] === state
@@ -71,7 +55,7 @@ async function goRound(test: Test, { ground, node, file, nodes }: World, point: 
     expect([Object.keys(read('fettle.dev/profile-progress')), spec?.unschedulable]).toEqual([['sent'], undefined])
     expect(read(dataAnnotation)['Profiles']).toMatchObject({ p: { Current: op, Previous: op } })
   }, patient)
-  const hasCrashed = crash.signal.aborted
+  const hasCrashed = death.aborted
   await first.stop()
   await (await next)?.stop()
   return { writes, hasCrashed, twice: [...evictions].filter(([, count]) => count > 1) }
@@ -120,9 +104,7 @@ test('whichever of its writes the loop dies at, the next one goes on, and nothin
   expect(slack.heard.map(({ body }) => body.text)).toEqual([required, inside, op])
   expect(await turns()).toBe(2)
 
-  const all = (['before it is sent', 'before the answer is seen'] as const).flatMap((when) =>
-    clean.writes.map((_, index): CrashPoint => ({ at: index + 1, when })),
-  )
+  const all = crashPointsOf(clean.writes)
   const points = process.env['FETTLE_CRASH_POINTS'] === 'all' ? all : new SeededRandom(seed).sample(all, 12)
   const failures: string[] = []
   let crashes = 0
@@ -131,7 +113,7 @@ test('whichever of its writes the loop dies at, the next one goes on, and nothin
     const { writes, hasCrashed, twice } = await goRound(context, world, point)
     if (hasCrashed) crashes++
     const told = slack.heard.map(({ body }) => body.text)
-    const where = `${point.when} of write ${point.at} (${writes[point.at - 1]})`
+    const where = `${point.when} of write ${point.at} (${writes.at(-1)})`
     if (twice.length > 0) failures.push(`${where}: ${JSON.stringify(twice)}`)
     if ((await turns()) !== index + 3) failures.push(`${where}: ${await turns()} Leases after ${index + 3} rounds`)
     // A message whose note was lost with the process may come once more; none may be missing.

@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest'
 import { SeededRandom } from '../load/seeded-random.ts'
+import { type CrashPoint, crashPointsOf, doomedClient } from '../support/doomed-client.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { interceptWrites } from '../support/intercepted-client.ts'
 import { emptyQueue, followLedger, patient, prepareQueue, type QueueGround, useCrds } from '../support/queue-cluster.ts'
 
 useCrds()
-
-/** The process dies before a write is sent, or after the API server has stored it and before it answers. */
-interface CrashPoint {
-  /** Its number, or what it does. */
-  readonly at: number | string
-  readonly when: 'before it is sent' | 'before the answer is seen'
-}
 
 interface Run {
   /** Writes of the instance that was to crash. */
@@ -29,24 +23,14 @@ async function maintain(
   evictions: Map<string, number>,
 ): Promise<Run> {
   await ground.untilRunning(node, 'web', replicas)
-  const writes: string[] = []
-  const crash = new AbortController()
   const counted = async <T>(write: string, send: () => Promise<T>): Promise<T> => {
     const answer = await send()
     if (write.startsWith('evict ')) evictions.set(write, (evictions.get(write) ?? 0) + 1)
     return answer
   }
-  const doomed = interceptWrites(ground.admin, async (write, send) => {
-    crash.signal.throwIfAborted()
-    writes.push(write)
-    if (!point || (point.at !== writes.length && point.at !== write)) return counted(write, send)
-    // Also a refusal is an answer that nobody sees any more.
-    if (point.when === 'before the answer is seen') await counted(write, send).catch(() => undefined)
-    crash.abort(new Error('the process died'))
-    throw crash.signal.reason
-  })
-  const first = await ground.startQueue({ client: doomed, signal: crash.signal })
-  const successor = nextAfter(crash.signal, () => ground.startQueue({ client: interceptWrites(ground.admin, counted) }))
+  const { client, writes, death, end } = doomedClient(ground.admin, point, counted)
+  const first = await ground.startQueue({ client, signal: death })
+  const successor = nextAfter(death, () => ground.startQueue({ client: interceptWrites(ground.admin, counted) }))
   const { metadata } = await ground.ask(node)
   await ground.untilPhase(metadata.name, 'Granted')
   expect((await ground.podsOn(node)).length, 'pods on the node when the work begins').toBe(0)
@@ -62,8 +46,8 @@ async function maintain(
   const { status } = await ground.budget()
   expect(status?.slots).toEqual([])
   await first.stop()
-  const hasCrashed = crash.signal.aborted
-  crash.abort(new Error('nobody died'))
+  const hasCrashed = death.aborted
+  end()
   const second = await successor
   await second.stop()
   return { writes, hasCrashed }
@@ -96,9 +80,7 @@ test('whichever of its writes the controller dies at, the next one finishes, and
   // What any run must write, so that a path that got shorter by accident does not pass as a good one.
   expect(clean.writes.length).toBeGreaterThanOrEqual(12)
 
-  const all = (['before it is sent', 'before the answer is seen'] as const).flatMap((when) =>
-    clean.writes.map((_, index): CrashPoint => ({ at: index + 1, when })),
-  )
+  const all = crashPointsOf(clean.writes)
   const points = drawn(all, seed)
   let crashes = 0
   const failures: string[] = []

@@ -20,7 +20,7 @@ import { listOf, prepareQueue, type QueueGround, useCrds } from '../support/queu
 useCrds()
 
 /** All of them with `npm run reboot-wave`; a hundred show the same rules in a fifth of the time. */
-const fleetSize = Number(process.env['FETTLE_WAVE_NODES'] ?? 100)
+const fleetSize = Number(process.env['FETTLE_WAVE_NODES'] ?? 50)
 const limits = { max: 25, perZone: 10 }
 const zoneLabel = 'topology.kubernetes.io/zone'
 const leases = '/apis/coordination.k8s.io/v1/namespaces/fettle-nodes/leases'

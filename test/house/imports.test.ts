@@ -8,9 +8,10 @@ import { expect, test } from 'vitest'
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', 'server', 'agent', 'profiles', 'queue', 'drain', 'notify', 'api', 'dev', 'kube', 'host', 'time'],
-  cli: ['agent', 'profiles', 'queue', 'drain', 'api', 'text', 'dev', 'kube', 'host', 'host-script', 'time'],
+  cli: ['agent', 'sync', 'profiles', 'queue', 'drain', 'api', 'text', 'dev', 'kube', 'host', 'host-script', 'time'],
   server: ['queue', 'drain', 'notify', 'api', 'kube', 'host', 'time'],
   agent: ['api', 'kube', 'host', 'host-script', 'time'],
+  sync: ['api', 'text', 'kube', 'host', 'time'],
   profiles: ['queue', 'drain', 'notify', 'api', 'text', 'kube', 'time'],
   queue: ['drain', 'api', 'kube', 'time'],
   drain: ['api', 'kube', 'time'],

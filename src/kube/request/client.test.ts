@@ -91,10 +91,10 @@ describe('requests', () => {
   it('apply with apiVersion and kind filled in', async () => {
     const { server, client } = await play([json(200, node)])
     const object = { metadata: { name: 'web', namespace: 'shop' } }
-    await client.apply(deployments, object, { fieldManager: 'fettle', force: true })
+    await client.apply(deployments, object, { fieldManager: 'fettle', force: true, fieldValidation: 'Strict' })
     const [request] = server.seen
     expect(request?.path).toBe('/apis/apps/v1/namespaces/shop/deployments/web')
-    expect(request?.query.toString()).toBe('force=true&fieldManager=fettle')
+    expect(request?.query.toString()).toBe('force=true&fieldValidation=Strict&fieldManager=fettle')
     expect(request?.headers['content-type']).toBe('application/apply-patch+yaml')
     expect(request?.body).toEqual({ ...object, apiVersion: 'apps/v1', kind: 'Deployment' })
   })
@@ -125,6 +125,13 @@ describe('requests', () => {
   it('answer text as text', async () => {
     const { client } = await play([plain(200, 'ok')])
     await expect(client.request({ method: 'GET', path: '/readyz' })).resolves.toBe('ok')
+  })
+
+  it('ask for another form of the answer', async () => {
+    const { server, client } = await play([json(200, {})])
+    await client.request({ method: 'GET', path: '/apis', accept: 'application/json;as=Table' })
+    await client.request({ method: 'GET', path: '/apis' })
+    expect(server.seen.map(({ headers }) => headers.accept)).toEqual(['application/json;as=Table', 'application/json'])
   })
 
   it('are refused by the guard before anything is sent', async () => {

@@ -126,7 +126,7 @@ export function connect(config: ClusterConfig, options: ClientOptions): Connecte
       write<T>(options, {
         method: 'PATCH',
         path: objectPath(resource, { ...object.metadata, subresource: options.subresource }),
-        query: { force: options.force === true ? true : undefined },
+        query: { force: options.force === true ? true : undefined, fieldValidation: options.fieldValidation },
         body: writeBodies.whole(resource, object, options.subresource),
         contentType: 'application/apply-patch+yaml',
         // Applying the same configuration twice is the same as once, unless it insists on a version.
@@ -163,6 +163,7 @@ export function connect(config: ClusterConfig, options: ClientOptions): Connecte
         ...(options.query ? { query: options.query } : {}),
         ...(options.body === undefined ? {} : { body: options.body }),
         ...(options.contentType === undefined ? {} : { contentType: options.contentType }),
+        ...(options.accept === undefined ? {} : { accept: options.accept }),
         isRepeatable: options.method === 'GET',
         isEviction: options.method === 'POST' && options.path.endsWith('/eviction'),
       }),

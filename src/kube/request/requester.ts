@@ -16,6 +16,7 @@ import {
 } from './answer.ts'
 import type { CounterBook } from './counters.ts'
 import { deadlinePassed, withDeadline } from './deadline.ts'
+import { jsonText } from './json-text.ts'
 import { withQuery } from './paths.ts'
 import { decideRetry } from './retry.ts'
 import { ConnectionFault, readBody, type Transport } from './transport.ts'
@@ -29,6 +30,7 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly contentType?: string
+  readonly accept?: string
   readonly signal?: AbortSignal | undefined
   readonly deadlineMs: number
   readonly isRepeatable: boolean
@@ -223,7 +225,7 @@ export class Requester {
 
   async #exchange(call: StreamCall, credential: Credential, attempt: number, signal: AbortSignal, onSent?: () => void) {
     const { config, transport, counters, clock, userAgent } = this.#parts
-    const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body))
+    const body = call.body === undefined ? undefined : Buffer.from(jsonText(call.body))
     const started = clock.monotonic()
     let status = 0
     try {
@@ -231,7 +233,7 @@ export class Requester {
         method: call.method,
         path: withQuery(call.path, call.query),
         headers: {
-          Accept: 'application/json',
+          Accept: call.accept ?? 'application/json',
           'User-Agent': userAgent,
           ...(body
             ? { 'Content-Type': call.contentType ?? 'application/json', 'Content-Length': String(body.length) }

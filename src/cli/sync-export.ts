@@ -1,0 +1,58 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { type ExportedObject, exportNamespace, manifestText, portsOf, rbacFor, survey } from '../sync/index.ts'
+import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
+import type { CliContext } from './context.ts'
+import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
+
+interface ExportFlags extends ClusterFlags {
+  readonly namespace: string
+  readonly to?: string
+  readonly secrets: boolean
+}
+
+export function addSyncExportCommands(sync: Command, context: CliContext): void {
+  addClusterOptions(sync.command('export'))
+    .description('a namespace as manifests, ready to be committed: what people made, not what controllers made of it')
+    .requiredOption('-n, --namespace <name>', 'namespace to export')
+    .option('--to <folder>', 'one file for each object; to the terminal if not given')
+    .option('--secrets', 'with Secrets and their values; without, they are only named', false)
+    .action((flags: ExportFlags) =>
+      withCluster(flags, async (client) => {
+        const { objects, secrets, unknown } = await exportNamespace(
+          client,
+          flags.namespace,
+          flags.secrets,
+          context.nowMs(),
+          context.signal,
+        )
+        if (flags.to !== undefined) await mkdir(flags.to, { recursive: true })
+        for (const object of objects) {
+          const text = manifestText(object.body, { hidesSecrets: false })
+          if (flags.to === undefined) context.out(`---\n${text}`)
+          else await writeFile(join(flags.to, fileOf(object)), text)
+        }
+        if (flags.to !== undefined) context.out(`${objects.length} files in ${flags.to}\n`)
+        for (const { group, kind = '*', why } of unknown)
+          context.err(`${kind}${group === '' ? '' : `.${group}`} could not be read and is left out: ${why}\n`)
+        for (const name of secrets) context.err(`Secret ${name} was left out; --secrets exports its values too\n`)
+      }),
+    )
+
+  addSyncOptions(sync.command('rbac'))
+    .description('the least rights that carry out what git declares, as manifests')
+    .option('--service-account <name>', 'who gets them', 'fettle-sync')
+    .action((flags: SyncFlags & { readonly serviceAccount: string }) =>
+      withSync(flags, context, async (parts) => {
+        const found = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
+        for (const object of rbacFor(found, parts.settings.policy, flags.serviceAccount))
+          context.out(`---\n${manifestText(object, { hidesSecrets: true })}`)
+      }),
+    )
+}
+
+function fileOf({ key }: ExportedObject): string {
+  const kind = key.group === '' ? key.kind : `${key.kind}.${key.group}`
+  return `${kind}-${key.name.replaceAll(/[^a-zA-Z0-9.-]/g, '_')}.yaml`.toLowerCase()
+}

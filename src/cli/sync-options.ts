@@ -1,0 +1,242 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import type { ConnectedClient } from '../kube/index.ts'
+import {
+  carefulDeletion,
+  type GitSource,
+  type Mode,
+  openSource,
+  type Permits,
+  type Policy,
+  problemLine,
+  type RunParts,
+  SyncRejected,
+  type SyncSettings,
+} from '../sync/index.ts'
+import { systemClock } from '../time/index.ts'
+import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
+import { type CliContext, CliFault } from './context.ts'
+import { progressOn } from './progress.ts'
+
+/** Which Sync a command is about; enough for what is remembered of it. */
+export interface SyncNameFlags extends ClusterFlags {
+  readonly name?: string
+  readonly namespace: readonly string[]
+}
+
+export interface SyncFlags extends SyncNameFlags {
+  readonly url: string
+  readonly branch?: string
+  readonly tag?: string
+  readonly commit?: string
+  readonly path: string
+  readonly mode: Mode
+  readonly adoption: Policy['adoption']
+  readonly adoptFrom: readonly string[]
+  readonly clusterKind: readonly string[]
+  readonly ignore: readonly string[]
+  readonly ignoreFile: readonly string[]
+  readonly conflicts: Policy['conflicts']
+  readonly grace: number
+  readonly pruneAfter: Policy['deletion']['pruneAfter']
+  readonly maxDeletes: number
+  readonly allowDataDeletion: boolean
+  readonly allowEmpty: boolean
+  readonly allowRewrite: boolean
+  readonly allowDeletes?: number
+  readonly approve?: string
+  readonly confirm: readonly string[]
+  readonly timeout: number
+}
+
+const collect = (value: string, before: readonly string[]) => [...before, value]
+
+export function addSyncNameOptions(command: Command): Command {
+  return addClusterOptions(command)
+    .requiredOption('-n, --namespace <name>', 'namespace that the Sync may touch; may be said again', collect, [])
+    .option('--name <name>', 'name of the Sync; the first namespace if not given')
+}
+
+export function addSyncOptions(command: Command): Command {
+  return addSyncNameOptions(command)
+    .requiredOption('--url <url>', 'repository: a path, file://, https:// or ssh')
+    .option('--branch <name>', 'branch to follow; what the repository calls HEAD if nothing is said')
+    .option('--tag <name>', 'tag to follow instead')
+    .option('--commit <sha>', 'commit to stay at instead')
+    .option('--path <folder>', 'folder of the repository that declares', '')
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'observe: changes nothing; adopt: deletes only what it made; total: deletes strangers too',
+      )
+        .choices(['observe', 'adopt', 'total'])
+        .default('adopt'),
+    )
+    .addOption(
+      new Option('--adoption <rule>', 'what becomes of objects that are declared and there already')
+        .choices(['always', 'ifUnowned', 'never'])
+        .default('ifUnowned'),
+    )
+    .option('--adopt-from <program>', 'take over what this program manages; may be said again', collect, [])
+    .option(
+      '--cluster-kind <kind.group=pattern>',
+      'kind of the whole cluster that may be declared; may be said again',
+      collect,
+      [],
+    )
+    .option(
+      '--ignore <kind[.group][/name]>',
+      'objects that nobody looks at, with * in names; may be said again',
+      collect,
+      [],
+    )
+    .option('--ignore-file <pattern>', 'files that declare nothing; may be said again', collect, [])
+    .addOption(
+      new Option('--conflicts <rule>', 'what to do about fields that somebody else manages')
+        .choices(['fail', 'take'])
+        .default('fail'),
+    )
+    .option(
+      '--grace <seconds>',
+      'how long strangers are shown before they are deleted',
+      secondsOf,
+      carefulDeletion.strangerGraceMs,
+    )
+    .addOption(
+      new Option('--prune-after <when>', 'when deletions may begin')
+        .choices(['healthy', 'applied', 'immediately'])
+        .default('healthy'),
+    )
+    .option('--max-deletes <count>', 'deletions in one plan that need no approval', countOf, carefulDeletion.maxDeletes)
+    .option('--allow-data-deletion', 'PersistentVolumeClaims may be deleted too', false)
+    .option('--allow-empty', 'git may declare nothing at all', false)
+    .option('--allow-rewrite', 'the branch may have lost commits that were in force', false)
+    .option('--allow-deletes <count>', 'this many deletions are meant, whatever the budget says', countOf)
+    .option('--approve <hash>', 'the plan with this hash was looked at and is meant')
+    .option(
+      '--confirm <uid>',
+      'the object with this UID may be deleted although it asks for a confirmation',
+      collect,
+      [],
+    )
+    .option('--timeout <seconds>', 'how long to wait until all is healthy, and until all is gone', secondsOf, 600_000)
+}
+
+function countOf(value: string): number {
+  if (!/^\d{1,6}$/.test(value)) throw new InvalidArgumentError('say a whole number.')
+  return Number(value)
+}
+
+function secondsOf(value: string): number {
+  return countOf(value) * 1_000
+}
+
+export function syncNameOf({ name, namespace }: SyncNameFlags): string {
+  const said = name ?? namespace[0] ?? ''
+  if (!/^[a-z0-9]([a-z0-9-]{0,200}[a-z0-9])?$/.test(said))
+    throw new CliFault(`'${said}' cannot be the name of a Sync: small letters, digits and - only; say --name`)
+  return said
+}
+
+export function settingsOf(flags: SyncFlags): SyncSettings {
+  return {
+    policy: {
+      name: syncNameOf(flags),
+      namespaces: flags.namespace,
+      mode: flags.mode,
+      adoption: flags.adoption,
+      adoptFrom: flags.adoptFrom,
+      clusterKinds: flags.clusterKind.map(clusterKindOf),
+      ignore: flags.ignore.map(ignoreOf),
+      conflicts: flags.conflicts,
+      deletion: {
+        ...carefulDeletion,
+        strangerGraceMs: flags.grace,
+        pruneAfter: flags.pruneAfter,
+        maxDeletes: flags.maxDeletes,
+        allowDataDeletion: flags.allowDataDeletion,
+        allowEmpty: flags.allowEmpty,
+      },
+    },
+    path: flags.path.replace(/^\/+|\/+$/g, ''),
+    namespaceRule: 'fill',
+    ignoreFiles: flags.ignoreFile,
+    allowRewrite: flags.allowRewrite,
+    healthTimeoutMs: flags.timeout,
+    deleteTimeoutMs: flags.timeout,
+  }
+}
+
+function clusterKindOf(said: string) {
+  const [what = '', names = '*'] = said.split('=')
+  return { ...kindOf(what), names }
+}
+
+function ignoreOf(said: string) {
+  const [what = '', name] = said.split('/')
+  return { ...kindOf(what), ...(name === undefined ? {} : { name }) }
+}
+
+function kindOf(text: string): { readonly kind: string; readonly group: string } {
+  const dot = text.indexOf('.')
+  return dot < 0 ? { kind: text, group: '' } : { kind: text.slice(0, dot), group: text.slice(dot + 1) }
+}
+
+function permitsOf({ allowDeletes, approve, confirm }: SyncFlags): Permits {
+  return {
+    confirmed: confirm,
+    ...(allowDeletes === undefined ? {} : { allowDeletes }),
+    ...(approve === undefined ? {} : { approve }),
+  }
+}
+
+export type SyncParts = Omit<RunParts, 'mayCarryOut'> & { readonly client: ConnectedClient }
+
+/** Opens repository and cluster, and closes both. */
+export async function withSync<T>(
+  flags: SyncFlags,
+  context: CliContext,
+  work: (parts: SyncParts) => Promise<T>,
+): Promise<T> {
+  const settings = settingsOf(flags)
+  const progress = progressOn(context.progress, context.nowMs)
+  let source: GitSource | undefined
+  try {
+    source = await openSource({
+      url: flags.url,
+      ref: {
+        ...(flags.branch === undefined ? {} : { branch: flags.branch }),
+        ...(flags.tag === undefined ? {} : { tag: flags.tag }),
+        ...(flags.commit === undefined ? {} : { commit: flags.commit }),
+      },
+      cacheFolder: mirrorFolder(process.env),
+      signal: context.signal,
+    })
+    const opened = source
+    return await withCluster(flags, (client) =>
+      work({
+        client,
+        clock: systemClock,
+        source: opened,
+        settings,
+        permits: permitsOf(flags),
+        version: manifest.version,
+        report: (line) => progress.update(line),
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof SyncRejected)) throw error
+    const lines = [...error.problems.map(problemLine), `${error.message}. Nothing was changed.`]
+    throw new CliFault(lines.join('\n'))
+  } finally {
+    progress.clear()
+    source?.close()
+  }
+}
+
+/** Mirrors of repositories that are not on this machine. */
+function mirrorFolder(env: Readonly<Record<string, string | undefined>>): string {
+  return join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'fettle', 'git')
+}

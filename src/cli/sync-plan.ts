@@ -1,0 +1,81 @@
+import { type Command, Option } from 'commander'
+import {
+  changeText,
+  dryRunChanges,
+  keyText,
+  manifestText,
+  type Plan,
+  planMarkdown,
+  planText,
+  portsOf,
+  provenanceText,
+  survey,
+} from '../sync/index.ts'
+import type { CliContext } from './context.ts'
+import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
+
+type PlanFlags = SyncFlags & { readonly output: 'text' | 'json' | 'markdown'; readonly verbose: boolean }
+
+/** Exit codes of everything that plans: 0 nothing to do, 2 changes are pending, 3 a person has to decide. */
+export function planExitCode({ steps, halts }: Plan): number {
+  if (halts.length > 0 || steps.some((step) => step.do === 'conflict')) return 3
+  return steps.some(({ do: does }) => does !== 'keep' && does !== 'wait') ? 2 : 0
+}
+
+export function addSyncPlanCommands(sync: Command, context: CliContext): void {
+  addSyncOptions(sync.command('plan'))
+    .description(
+      'what would be done, deletions first; changes nothing; exit code 0: nothing to do, 2: changes, 3: blocked',
+    )
+    .option('-v, --verbose', 'also name each object that nothing declares and that stays', false)
+    .addOption(new Option('-o, --output <format>').choices(['text', 'json', 'markdown']).default('text'))
+    .action((flags: PlanFlags) =>
+      withSync(flags, context, async (parts) => {
+        const { plan } = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
+        context.out(planOutput(plan, flags, context.nowMs()))
+        context.exitCode(planExitCode(plan))
+      }),
+    )
+
+  addSyncOptions(sync.command('diff'))
+    .description(
+      'the fields that would change, as the server would store them; values of Secrets are not shown; exit codes as plan',
+    )
+    .action((flags: SyncFlags) =>
+      withSync(flags, context, async (parts) => {
+        const found = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
+        for (const step of found.plan.steps) {
+          if (step.do === 'delete') context.out(`- ${keyText(step.key)}: ${step.why}\n`)
+          if (step.do !== 'create' && step.do !== 'update' && step.do !== 'adopt') continue
+          context.out(
+            `${step.do === 'create' ? '+' : '~'} ${keyText(step.key)} (${provenanceText(step.declared.from)})\n`,
+          )
+          const isSecret = step.key.kind === 'Secret'
+          for (const change of await dryRunChanges(parts, found, step, context.signal))
+            context.out(`    ${changeText(change, isSecret)}\n`)
+        }
+        context.exitCode(planExitCode(found.plan))
+      }),
+    )
+
+  addSyncOptions(sync.command('render'))
+    .description('what git declares, as it would be sent; values of Secrets are not shown')
+    .action((flags: SyncFlags) =>
+      withSync(flags, context, async (parts) => {
+        const { set } = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
+        for (const object of set.objects)
+          context.out(`---\n# ${provenanceText(object.from)}\n${manifestText(object.body, { hidesSecrets: true })}`)
+      }),
+    )
+}
+
+function planOutput(plan: Plan, { output, verbose }: PlanFlags, nowMs: number): string {
+  if (output === 'markdown') return planMarkdown(plan)
+  if (output === 'text') return planText(plan, { isColored: false, isVerbose: verbose, nowMs })
+  const steps = plan.steps.map((step) => {
+    if (!('declared' in step)) return step
+    const { declared, ...rest } = step
+    return { ...rest, from: declared.from }
+  })
+  return `${JSON.stringify({ ...plan, steps }, null, 2)}\n`
+}

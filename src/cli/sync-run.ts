@@ -1,0 +1,101 @@
+import type { Command } from 'commander'
+import { keyText, type Outcome, planText, type Run, runSyncAlways, runSyncOnce, type Survey } from '../sync/index.ts'
+import { type CliContext, CliFault } from './context.ts'
+import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
+import { planExitCode } from './sync-plan.ts'
+
+type RunFlags = SyncFlags & { readonly yes: boolean; readonly once?: boolean; readonly watch?: boolean }
+
+export function addSyncRunCommands(sync: Command, context: CliContext): void {
+  addSyncOptions(sync.command('apply'))
+    .description('shows the plan, asks, and carries it out until all is healthy and what has to go is gone')
+    .option('--yes', 'carry the plan out without asking; it is no approval of deletions beyond the budget', false)
+    .action((flags: RunFlags) => runOnce(flags, context))
+
+  addSyncOptions(sync.command('run'))
+    .description('git to cluster: once, or again whenever git moves')
+    .option('--once', 'one time')
+    .option('--watch', 'until it is stopped')
+    .option('--yes', 'carry plans out without asking; it is no approval of deletions beyond the budget', false)
+    .action((flags: RunFlags) => {
+      if (flags.once === flags.watch) throw new CliFault('say either --once or --watch')
+      return flags.once ? runOnce(flags, context) : runAlways(flags, context)
+    })
+}
+
+async function runOnce(flags: RunFlags, context: CliContext): Promise<void> {
+  const run = await withSync(flags, context, (parts) =>
+    runSyncOnce({ ...parts, mayCarryOut: (found) => mayCarryOut(found, flags.yes, context) }, context.signal),
+  )
+  if (!run.outcome) {
+    context.err('Nothing was changed.\n')
+    context.exitCode(planExitCode(run.found.plan))
+    return
+  }
+  context.out(outcomeText(run))
+  context.exitCode(runExitCode(run))
+}
+
+async function runAlways(flags: RunFlags, context: CliContext): Promise<void> {
+  if (!flags.yes) throw new CliFault('with --watch nobody is asked: say --yes, and try `fettle sync plan` first')
+  let last = ''
+  await withSync(flags, context, (parts) =>
+    runSyncAlways(
+      { ...parts, mayCarryOut: () => Promise.resolve(true) },
+      (run) => {
+        const text =
+          'error' in run ? `${run.error instanceof Error ? run.error.message : String(run.error)}\n` : outcomeText(run)
+        if (text !== last || !('outcome' in run && run.outcome?.is === 'Quiet')) context.out(text)
+        last = text
+      },
+      context.signal,
+    ),
+  ).catch((error: unknown) => {
+    if (!context.signal.aborted) throw error
+  })
+}
+
+async function mayCarryOut({ plan }: Survey, isYes: boolean, context: CliContext): Promise<boolean> {
+  context.err(planText(plan, { isColored: false }))
+  if (planExitCode(plan) === 0 || isYes) return true
+  const answer = await context.ask?.('Carry this out? Type yes: ')
+  if (answer === undefined) throw new CliFault('nobody is here to confirm this: say --yes. Nothing was changed.')
+  return answer.trim() === 'yes'
+}
+
+/** 0: the namespace equals git. 3: it does but for what a person has to decide. 1: it does not. */
+function runExitCode({ found, outcome }: Run): number {
+  if (outcome?.is === 'Failed' || outcome?.is === 'Rejected')
+    return found.plan.steps.some((step) => step.do === 'conflict') ? 3 : 1
+  // Nothing was done: because there is nothing to do, or because the mode is observe.
+  if (outcome?.is === 'Quiet') return planExitCode(found.plan)
+  return found.plan.halts.length > 0 ? 3 : 0
+}
+
+export function outcomeText({ found, outcome }: Run): string {
+  const sha = found.tip.sha.slice(0, 12)
+  if (!outcome) return `${sha}: not carried out\n`
+  const lines = [
+    ...outcome.created.map((key) => `created  ${keyText(key)}`),
+    ...outcome.changed.map((key) => `changed  ${keyText(key)}`),
+    ...outcome.gone.map(({ key, seconds }) => `gone     ${keyText(key)} (${seconds.toFixed(1)} s)`),
+    ...outcome.stuck.map(({ key, why }) => `stuck    ${keyText(key)}: ${why}`),
+    ...outcome.remarks.map((remark) => `note     ${remark}`),
+    ...outcome.problems.map((problem) => `problem  ${problem}`),
+    `${sha} ${found.tip.subject}: ${summary(outcome, found)}`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function summary({ is, created, changed, gone }: Outcome, { plan }: Survey): string {
+  if (is === 'Failed') return 'failed; what was applied stays, and nothing more was deleted'
+  const parts = [
+    ...(created.length > 0 ? [`${created.length} created`] : []),
+    ...(changed.length > 0 ? [`${changed.length} changed`] : []),
+    ...(gone.length > 0 ? [`${gone.length} gone`] : []),
+    `${plan.unchanged} unchanged`,
+  ]
+  if (is === 'Quiet' && planExitCode(plan) === 2) return 'nothing was changed, because the mode is observe'
+  const state = plan.halts.length > 0 ? 'what git declares is there, and deletions are halted' : 'the namespace equals git'
+  return `${state} (${parts.join(', ')})`
+}

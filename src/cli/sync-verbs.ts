@@ -1,0 +1,152 @@
+import type { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import type { ConnectedClient, KubeClient, KubeObject } from '../kube/index.ts'
+import {
+  type Inventory,
+  type InventoryStore,
+  type Key,
+  keepAnnotation,
+  keyId,
+  keyText,
+  managerOf,
+  observe,
+  openInventory,
+  partOfLabel,
+  readCatalog,
+  servedKind,
+  verifyInventory,
+  withSyncLease,
+} from '../sync/index.ts'
+import { systemClock } from '../time/index.ts'
+import { type CliContext, CliFault } from './context.ts'
+import { keyOf } from './sync-look.ts'
+import { type MemoryFlags, withMemory, withStore } from './sync-memory.ts'
+import { addSyncNameOptions } from './sync-options.ts'
+
+/** What a person says about a Sync and its objects. */
+export function addSyncVerbCommands(sync: Command, context: CliContext): void {
+  addSyncNameOptions(sync.command('approve'))
+    .description('the plan with this hash may delete what it lists; no other plan may')
+    .argument('<hash>')
+    .action((hash: string, flags: MemoryFlags) =>
+      changeMemory(flags, context, (inventory) => ({
+        ...inventory,
+        approvals: [...inventory.approvals, hash].slice(-20),
+      })),
+    )
+
+  addSyncNameOptions(sync.command('keep'))
+    .description('an object is never deleted, whatever git says; undone by taking the annotation away')
+    .argument('<object>', 'Kind[.group]/name')
+    .option('--reason <text>', 'why; shown in every plan', 'a person wants it')
+    .action((text: string, flags: MemoryFlags & { readonly reason: string }) =>
+      withMemory(flags, async ({ client, name }) => {
+        const key = keyOf(text, flags.namespace)
+        const body = { metadata: { annotations: { [keepAnnotation]: flags.reason } } }
+        await patchObject(client, key, body, name, context.signal)
+        context.out(`${keyText(key)} is kept\n`)
+      }),
+    )
+
+  addSyncNameOptions(sync.command('release'))
+    .description('an object is no longer the business of the Sync: it stays as it is, and nobody watches it')
+    .argument('<object>', 'Kind[.group]/name')
+    .action(async (text: string, flags: MemoryFlags) => {
+      const key = keyOf(text, flags.namespace)
+      await withMemory(flags, async ({ client, memory: { inventory }, name }) => {
+        if (!inventory.members.some((member) => keyId(member.key) === keyId(key)))
+          throw new CliFault(`${keyText(key)} is no member of the Sync`)
+        await patchObject(client, key, { metadata: { labels: { [partOfLabel]: null } } }, name, context.signal)
+      })
+      await changeMemory(flags, context, (inventory) => ({
+        ...inventory,
+        members: inventory.members.filter((member) => keyId(member.key) !== keyId(key)),
+      }))
+      context.out(`${keyText(key)} is released; if git still declares it, the next run adopts it again\n`)
+    })
+
+  addSyncNameOptions(sync.command('adopt'))
+    .description('an object that is there already becomes a member, whoever made it; git has to declare it, or it goes')
+    .argument('<object>', 'Kind[.group]/name')
+    .action(async (text: string, flags: MemoryFlags) => {
+      const key = keyOf(text, flags.namespace)
+      const { uid, apiVersion } = await withMemory(flags, ({ client }) => readObject(client, key, context.signal))
+      // Remembered first: a label of ours on what nobody remembers would be a riddle.
+      await changeMemory(flags, context, (inventory) => ({
+        ...inventory,
+        members: [...inventory.members.filter((member) => keyId(member.key) !== keyId(key)), { key, uid, apiVersion }],
+      }))
+      await withMemory(flags, async ({ client, name, memory: { setId } }) => {
+        const body = { metadata: { uid, labels: { [partOfLabel]: setId } } }
+        await patchObject(client, key, body, name, context.signal)
+      })
+      context.out(`${keyText(key)} is a member now\n`)
+    })
+
+  addSyncNameOptions(sync.command('verify'))
+    .description('compares what is remembered with what bears our label; exit code 2 when they differ')
+    .option('--repair', 'remember what was found, also when what was remembered is damaged', false)
+    .action((flags: MemoryFlags & { readonly repair: boolean }) =>
+      withStore(flags, async ({ client, store, name }) => {
+        const { found } = await verified(client, store, flags.namespace, context.signal)
+        context.out(found.length === 0 ? 'what is remembered is true\n' : `${found.join('\n')}\n`)
+        if (found.length === 0) return
+        if (!flags.repair) return context.exitCode(2)
+        await asWriter(client, name, flags, context, async (own, signal) => {
+          const { repaired } = await verified(client, own, flags.namespace, signal)
+          await own.save(repaired, { narrow: false, signal })
+        })
+      }),
+    )
+}
+
+async function verified(client: KubeClient, store: InventoryStore, namespaces: readonly string[], signal: AbortSignal) {
+  const [catalog, { inventory, setId, damage }] = await Promise.all([
+    readCatalog(client, signal),
+    store.salvage(signal),
+  ])
+  const scope = { namespaces, kinds: 'all', full: [], declaredSecrets: new Set<string>() } as const
+  const { findings, repaired } = verifyInventory(inventory, await observe(client, catalog, scope, signal), setId)
+  return { found: [...damage, ...findings], repaired }
+}
+
+/** As the only writer. */
+async function changeMemory(
+  flags: MemoryFlags,
+  context: CliContext,
+  change: (inventory: Inventory) => Inventory,
+): Promise<void> {
+  await withMemory(flags, ({ client, name }) =>
+    asWriter(client, name, flags, context, async (store, signal) => {
+      const stored = await store.load(signal)
+      if (stored) await store.save(change(stored.inventory), { narrow: false, signal })
+    }),
+  )
+}
+
+function asWriter(
+  client: ConnectedClient,
+  name: string,
+  { namespace }: MemoryFlags,
+  { signal }: CliContext,
+  work: (store: InventoryStore, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const lease = { name: managerOf(name), namespace: namespace[0] ?? '' }
+  return withSyncLease(client, lease, systemClock, signal, (fenced, term, { token }) =>
+    work(openInventory(fenced, { name, namespaces: namespace }, manifest.version, { epoch: token }), term),
+  )
+}
+
+async function readObject(client: ConnectedClient, key: Key, signal: AbortSignal) {
+  const { resource } = await servedKind(client, key, signal)
+  const ref = key.namespace === '' ? { name: key.name } : { name: key.name, namespace: key.namespace }
+  const { metadata } = await client.get<KubeObject>(resource, ref, { signal })
+  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
+  return { uid: metadata.uid ?? '', apiVersion }
+}
+
+async function patchObject(client: ConnectedClient, key: Key, body: object, name: string, signal: AbortSignal) {
+  const { resource } = await servedKind(client, key, signal)
+  const ref = key.namespace === '' ? { name: key.name } : { name: key.name, namespace: key.namespace }
+  await client.patch(resource, ref, { type: 'merge', body }, { fieldManager: `${managerOf(name)}-person`, signal })
+}

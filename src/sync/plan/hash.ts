@@ -1,0 +1,75 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { DeclaredObject } from '../declared.ts'
+import { canonicalText, isObject, type JsonObject } from '../json.ts'
+import { compareKeys, type Key, keyId } from '../key.ts'
+import type { Policy } from '../policy.ts'
+import type { PlanInput, Step } from './steps.ts'
+
+type HashKey = PlanInput['hashKey']
+
+const shownDigits = 16
+
+/** One name for all that would be done, and for nothing else: not for times, files or the reasons. */
+export function planHash(steps: readonly Step[], setId: string, hashKey: HashKey): string {
+  const deeds = steps.flatMap((step) => deedText(step, hashKey) ?? []).sort()
+  return digest(canonicalText([setId, ...deeds]), hashKey).slice(0, shownDigits)
+}
+
+function deedText(step: Step, hashKey: HashKey): string | undefined {
+  const name = `${step.do} ${keyId(step.key)}`
+  switch (step.do) {
+    case 'create':
+      return `${name} ${bodyHash(step.declared, hashKey)}`
+    case 'update':
+    case 'adopt':
+      return `${name} ${step.uid} ${bodyHash(step.declared, hashKey)}`
+    case 'delete':
+      return `${name} ${step.uid}`
+    case 'forget':
+    case 'conflict':
+      return name
+    case 'keep':
+    case 'wait':
+      return undefined
+  }
+}
+
+function bodyHash({ key, body }: DeclaredObject, hashKey: HashKey): string {
+  const isGuessable = hashKey === undefined && key.group === '' && key.kind === 'Secret'
+  return digest(canonicalText(isGuessable ? withoutValues(body) : body), hashKey)
+}
+
+function withoutValues(secret: JsonObject): JsonObject {
+  const names = (value: JsonObject[string] | undefined) => (isObject(value) ? Object.keys(value).sort() : [])
+  return { ...secret, data: names(secret['data']), stringData: names(secret['stringData']) }
+}
+
+function digest(text: string, hashKey: HashKey): string {
+  const hash = hashKey === undefined ? createHash('sha256') : createHmac('sha256', hashKey)
+  return hash.update(text).digest('hex')
+}
+
+export interface Stranger {
+  readonly key: Key
+  readonly uid: string
+}
+
+/**
+ * Names the list of strangers that a person has to agree to before the first of them goes. What follows the dot is
+ * the reach of the list: strangers that come later need no new agreement, a wider reach does.
+ */
+export function openingHash(strangers: readonly Stranger[], policy: Policy): string {
+  const list = [...strangers].sort((one, other) => compareKeys(one.key, other.key))
+  const names = list.map(({ key, uid }) => `${keyId(key)} ${uid}`)
+  return `${digest(canonicalText(names), undefined).slice(0, shownDigits)}.${reachOf(policy)}`
+}
+
+export function isOpened(openingHash: string | undefined, policy: Policy): boolean {
+  return openingHash?.split('.')[1] === reachOf(policy)
+}
+
+function reachOf({ namespaces, ignore, deletion }: Policy): string {
+  const rules = ignore.map((rule) => canonicalText({ ...rule }))
+  const reach = [[...namespaces].sort(), rules.sort(), deletion.allowDataDeletion]
+  return digest(canonicalText(reach), undefined).slice(0, 8)
+}

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { agoText, declare, live, member, nowMs, stranger, type WorldParts, world } from './fixture-plan.ts'
+import { planSync } from './plan-sync.ts'
+import { planMarkdown, planText } from './plan-text.ts'
+
+const canary = 'hunter2'
+const busy: WorldParts = {
+  declared: [
+    declare('Secret/new', { data: { password: canary } }),
+    declare('ConfigMap/changed', { data: { greeting: canary } }),
+    declare('ConfigMap/there', { data: { greeting: canary } }),
+    declare('ConfigMap/other/far'),
+    declare('ConfigMap/same'),
+  ],
+  objects: [
+    live('ConfigMap/changed', { body: { data: { greeting: canary } } }),
+    live('ConfigMap/same'),
+    stranger('ConfigMap/there'),
+    stranger('ConfigMap/kube-root-ca.crt'),
+    stranger('Secret/hand-made'),
+    live('Service/old'),
+    live('PersistentVolumeClaim/data'),
+    live('Deployment/later', { metadata: { annotations: { 'fettle.dev/confirm-deletion': 'true' } } }),
+  ],
+  members: [
+    member('ConfigMap/changed'),
+    member('ConfigMap/same'),
+    member('ConfigMap/gone'),
+    member('Service/old', { from: { path: 'old.yaml', document: 1, line: 4 } }),
+    member('PersistentVolumeClaim/data'),
+    member('Deployment/later'),
+  ],
+  policy: { mode: 'total' },
+  deletion: { maxDeletes: 3, allowDataDeletion: true, strangerGraceMs: 600_000 },
+  inventory: { strangers: { 'uid of Secret/hand-made': agoText(60_000) } },
+  compare: ({ key }) =>
+    key.name === 'changed' ? { is: 'drifted', fields: ['data.greeting'], by: 'kubectl-edit' } : { is: 'same' },
+}
+const { opening } = planSync(world(busy))
+const opened = planSync(world({ ...busy, inventory: { ...busy.inventory, openingHash: opening?.hash ?? '' } }))
+
+test('a plan for a terminal: what is lost first, reasons, places, countdowns, what to do', () => {
+  expect(planText(opened, { isColored: false, nowMs })).toBe(`Delete
+  - PersistentVolumeClaim shop/data: nothing declares it any more (counts as 5)
+  - Service shop/old: nothing declares it any more; it was declared at old.yaml:4
+Create
+  + Secret shop/new (new.yaml:1): it is not there yet
+Change
+  ~ ConfigMap shop/changed (changed.yaml:1): kubectl-edit changed it; git decides: data.greeting
+Adopt
+  * ConfigMap shop/there (there.yaml:1): it is there already and becomes ours
+Wait
+  . Secret shop/hand-made: nothing declares it; deleted in 9m
+  . Deployment.apps shop/later: a person has to confirm that uid of Deployment/later goes
+Forget
+  . ConfigMap shop/gone: nothing declares it, and it is gone
+Keep
+  . 1 object that nothing declares: root-ca 1
+Conflict
+  ! ConfigMap other/far: this Sync may not touch it: allow its namespace, or its kind for the whole cluster, or take it out of the repository
+Nothing is deleted. Over budget: the plan deletes 2 objects that count as 6, because data and what takes others along counts five-fold; 3 may go at once
+  to go on: read the list, then give --allow-deletes 6 or --approve ${opened.hash}, or commit with the trailer "Sync-Allow-Deletes: 6"
+1 object is as declared
+Deletions count 6 of 3
+Plan ${opened.hash}
+`)
+})
+
+test('who wants to know it all is told each object that stays', () => {
+  expect(planText(opened, { isColored: false, isVerbose: true })).toContain(
+    '  . ConfigMap shop/kube-root-ca.crt: it is published into every namespace, for programs to trust each other (root-ca)\n',
+  )
+})
+
+test('without the time of day the time of deletion is named', () => {
+  expect(planText(opened, { isColored: false })).toContain('nothing declares it; deleted at 2026-05-04T12:09:00.000Z')
+})
+
+test('strangers that nobody agreed to are said to need it', () => {
+  const plan = planSync(world(busy))
+  expect(planText(plan, { isColored: false })).toContain(
+    `No stranger is deleted. Opening list not approved: in mode total 1 object that nobody declares goes
+  to go on: read the list; declare what is to stay (export writes the manifests), then give --approve ${plan.opening?.hash}`,
+  )
+})
+
+test('colours only if wanted', () => {
+  expect(planText(opened, { isColored: true })).toContain('\u001B[31mDelete\u001B[0m\n')
+  expect(planText(opened, { isColored: false })).not.toContain('\u001B')
+})
+
+test('nothing to do', () => {
+  const plan = planSync(
+    world({ declared: [declare('ConfigMap/a')], objects: [live('ConfigMap/a')], members: [member('ConfigMap/a')] }),
+  )
+  expect(planText(plan, { isColored: false })).toBe(`Nothing to do: 1 object is as declared\nPlan ${plan.hash}\n`)
+})
+
+test('no value is in any text', () => {
+  for (const text of [planText(opened, { isColored: true, isVerbose: true }), planMarkdown(opened), opened.hash])
+    expect(text).not.toContain(canary)
+})
+
+test('for a change request: the halt, then deletions', () => {
+  const text = planMarkdown(opened)
+  expect(text.startsWith('> **Nothing is deleted. Over budget**: the plan deletes 2 objects')).toBe(true)
+  const titles = ['Delete', 'Create', 'Change', 'Adopt', 'Wait', 'Forget', 'Keep', 'Conflict'].map((title) =>
+    text.indexOf(`**${title}**`),
+  )
+  expect(titles).toEqual([...titles].sort((one, other) => one - other))
+  expect(text).toContain('- Service shop/old: nothing declares it any more; it was declared at old.yaml:4\n')
+})
+
+test('a long plan is cut and says so', () => {
+  const declared = Array.from({ length: 5_000 }, (_, index) => declare(`ConfigMap/name-${index}`))
+  const plan = planSync(world({ declared }))
+  const text = planMarkdown(plan)
+  expect(text.length).toBeLessThanOrEqual(60_000)
+  const shown = text.split('\n').filter((line) => line.startsWith('- ConfigMap')).length
+  expect(text).toContain(`- and ${5_000 - shown} more\n`)
+  expect(text).toContain(`Plan ${plan.hash}`)
+  expect(planMarkdown(plan, { mostChars: 100 }).length).toBeLessThanOrEqual(100)
+})
+
+test('a name cannot pass for something else', () => {
+  const plan = planSync(world({ declared: [declare('ConfigMap/\u001B[2Jx <img src=y> @all')] }))
+  expect(planText(plan, { isColored: false })).toContain('ConfigMap shop/\uFFFD[2Jx <img')
+  expect(planMarkdown(plan)).toContain('ConfigMap shop/\uFFFD\\[2Jx \\<img src=y\\> \\@all')
+})

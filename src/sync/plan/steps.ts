@@ -1,0 +1,116 @@
+import type { DeclaredObject } from '../declared.ts'
+import type { Inventory } from '../inventory-record.ts'
+import type { Key } from '../key.ts'
+import type { Observation, ObservedObject } from '../observed.ts'
+import type { Permits, Policy } from '../policy.ts'
+
+/** How a live object differs from what is declared. Paths only, never values. */
+export type Difference =
+  | { readonly is: 'same' }
+  /** Git says something else than it did. */
+  | { readonly is: 'changed'; readonly fields: readonly string[] }
+  /** Somebody else changed what we own. */
+  | { readonly is: 'drifted'; readonly fields: readonly string[]; readonly by?: string }
+
+export interface PlanInput {
+  readonly declared: readonly DeclaredObject[]
+  readonly observed: Observation
+  readonly inventory: Inventory
+  readonly policy: Policy
+  readonly permits: Permits
+  /** The value of our label on members. */
+  readonly setId: string
+  readonly revision: string
+  /** Of the commits that are new; a trailer may allow deletions. */
+  readonly trailers: Readonly<Record<string, string>>
+  readonly nowMs: number
+  /** Of this Sync, once it is stored: with it the hash covers the values of Secrets too; a plain one could be guessed. */
+  readonly hashKey?: string | Uint8Array
+  /** Compares a member that is there with what is declared of it. */
+  compare(declared: DeclaredObject, observed: ObservedObject): Difference
+}
+
+interface Applies {
+  readonly key: Key
+  readonly declared: DeclaredObject
+  /** Layers are applied one after the other, lowest first, and deleted the other way round. */
+  readonly layer: number
+  /** Keys of the same plan that have to be there, and healthy, first. */
+  readonly after: readonly Key[]
+  readonly why: string
+}
+
+export type ApplyStep =
+  | (Applies & { readonly do: 'create' })
+  | (Applies & { readonly do: 'update'; readonly uid: string; readonly fields: readonly string[] })
+  /** It is there already and becomes ours. */
+  | (Applies & { readonly do: 'adopt'; readonly uid: string; readonly fields: readonly string[] })
+
+export interface DeleteStep {
+  readonly do: 'delete'
+  readonly key: Key
+  readonly apiVersion: string
+  readonly uid: string
+  /** For strangers: one that was changed since is not deleted. */
+  readonly resourceVersion?: string
+  readonly isStranger: boolean
+  /** When it was first seen that nothing declares it: to be remembered while a halt holds it. */
+  readonly since?: string
+  readonly layer: number
+  /** What it counts in the budget. */
+  readonly weight: number
+  readonly why: string
+}
+
+export interface WaitStep {
+  readonly do: 'wait'
+  readonly key: Key
+  readonly uid: string
+  readonly since: string
+  readonly until?: string
+  /** Nobody's so far; only in mode total. */
+  readonly isStranger?: true
+  /** What has to happen: the time comes, a person agrees, the last pod lets go of it, the server finishes. */
+  readonly waitsFor?: 'grace' | 'confirmation' | 'approval' | 'references' | 'removal'
+  readonly why: string
+}
+
+export type RestStep =
+  /** A member that is gone, or that another Sync has taken: only our record of it goes. */
+  | { readonly do: 'forget'; readonly key: Key; readonly why: string }
+  /** Nothing declares it and it stays; the rule is named. */
+  | { readonly do: 'keep'; readonly key: Key; readonly rule: string; readonly why: string }
+  /** It goes later: at the time, or when a person confirms. */
+  | WaitStep
+  /** Declared, and not ours to write. Nothing of the plan is written while there is one. */
+  | { readonly do: 'conflict'; readonly key: Key; readonly why: string }
+
+export type Step = ApplyStep | DeleteStep | RestStep
+
+/** Why no deletion happens. */
+export interface Halt {
+  readonly reason:
+    | 'OverBudget'
+    | 'OverHourlyBudget'
+    | 'DeclaredSetEmpty'
+    | 'DeclaredSetShrank'
+    | 'KindLost'
+    | 'DiscoveryIncomplete'
+    | 'NamespaceTerminating'
+    | 'ClockWentBack'
+    | 'OpeningListNotApproved'
+  readonly message: string
+  /** What a person can do: the flag to give, with the hash. */
+  readonly remedy: string
+}
+
+export interface Plan {
+  /** Deletions first, then what is written, then the rest; each in the order of keys. */
+  readonly steps: readonly Step[]
+  readonly hash: string
+  readonly unchanged: number
+  readonly budget: { readonly used: number; readonly limit: number }
+  readonly halts: readonly Halt[]
+  /** Orphans of mode total that need an approval before the first deletion, and its hash. */
+  readonly opening?: { readonly hash: string; readonly keys: readonly Key[] }
+}

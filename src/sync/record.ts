@@ -1,0 +1,117 @@
+import type { Applied } from './apply/apply-object.ts'
+import type { DeclaredSet } from './declared.ts'
+import type { Inventory, Member, Verdict, VerdictIs } from './inventory-record.ts'
+import { type Key, keyId } from './key.ts'
+import type { ApplyStep, Plan } from './plan/steps.ts'
+import type { Commit } from './source/open-source.ts'
+
+const mostVerdicts = 100
+const hourMs = 3_600_000
+
+/** What is remembered before the first write: everything that may exist after it. */
+export function announced(inventory: Inventory, plan: Plan, revision: string, now: string): Inventory {
+  const known = new Set(inventory.members.map(({ key }) => keyId(key)))
+  const coming = plan.steps.flatMap((step): Member[] =>
+    (step.do === 'create' || step.do === 'adopt') && !known.has(keyId(step.key))
+      ? [{ key: step.key, apiVersion: step.declared.apiVersion, from: step.declared.from }]
+      : [],
+  )
+  return {
+    ...waiting(inventory, plan),
+    members: [...inventory.members, ...coming],
+    underway: { planHash: plan.hash, revision, since: now },
+  }
+}
+
+/** Countdowns survive a restart: when each orphan was seen first. So does the approval of the opening list. */
+export function waiting(inventory: Inventory, plan: Plan): Inventory {
+  const memberSince = new Map<string, string>()
+  const strangers: Record<string, string> = {}
+  for (const step of plan.steps) {
+    if ((step.do !== 'wait' && step.do !== 'delete') || step.since === undefined) continue
+    if (step.isStranger) strangers[step.uid] = step.since
+    else memberSince.set(keyId(step.key), step.since)
+  }
+  return {
+    ...inventory,
+    strangers,
+    members: inventory.members.map(({ orphanedAt: _, ...member }): Member => {
+      const orphanedAt = memberSince.get(keyId(member.key))
+      return orphanedAt === undefined ? member : { ...member, orphanedAt }
+    }),
+    // Nothing is left on it: it was approved, or there was nothing.
+    ...(plan.opening && plan.opening.keys.length === 0 ? { openingHash: plan.opening.hash } : {}),
+  }
+}
+
+export function withApplied(
+  inventory: Inventory,
+  applied: ReadonlyMap<string, { readonly step: ApplyStep; readonly result: Applied }>,
+  revision: string,
+): Inventory {
+  return {
+    ...inventory,
+    members: inventory.members.map((member): Member => {
+      const done = applied.get(keyId(member.key))
+      if (!done) return member
+      const { uid, reference, outcome } = done.result
+      const { declared } = done.step
+      const isChanged = outcome !== 'unchanged' || member.revision === undefined
+      return {
+        key: member.key,
+        uid,
+        apiVersion: declared.apiVersion,
+        from: declared.from,
+        ...(reference ? { reference } : {}),
+        revision: isChanged ? revision : (member.revision ?? revision),
+      }
+    }),
+  }
+}
+
+export function without(inventory: Inventory, gone: readonly Key[]): Inventory {
+  const ids = new Set(gone.map(keyId))
+  return { ...inventory, members: inventory.members.filter(({ key }) => !ids.has(keyId(key))) }
+}
+
+/** The budget of an hour counts them. */
+export function withDeletions(inventory: Inventory, count: number, nowMs: number): Inventory {
+  const now = new Date(nowMs).toISOString()
+  const recent = inventory.deletions.filter((at) => nowMs - Date.parse(at) < hourMs)
+  return { ...inventory, deletions: [...recent, ...Array.from({ length: count }, () => now)] }
+}
+
+/** Every commit gets its verdict: the last one its own, those before it were overtaken. */
+export function withVerdict(
+  inventory: Inventory,
+  commits: readonly Commit[],
+  is: VerdictIs,
+  rest: Pick<Verdict, 'why' | 'seconds' | 'planHash' | 'counts'>,
+  now: string,
+): Inventory {
+  const tip = commits.at(-1)
+  if (!tip) return inventory
+  const known = new Map(inventory.verdicts.map((verdict) => [verdict.revision, verdict]))
+  const overtaken = commits.slice(0, -1).filter(({ sha }) => !known.has(sha))
+  const verdicts: Verdict[] = [
+    ...inventory.verdicts.filter(({ revision }) => revision !== tip.sha),
+    ...overtaken.map((commit) => ({
+      ...named(commit),
+      is: 'Superseded' as const,
+      why: `by ${tip.sha.slice(0, 12)}`,
+      at: now,
+    })),
+    { ...named(tip), is, ...rest, at: now },
+  ]
+  return { ...inventory, verdicts: verdicts.slice(-mostVerdicts) }
+}
+
+function named({ sha, author, subject }: Commit): Pick<Verdict, 'revision' | 'author' | 'subject'> {
+  return { revision: sha, author, subject }
+}
+
+/** The commit is in force: all of it was applied, and what it no longer declares is gone or waits. */
+export function inForce(inventory: Inventory, revision: string, set: DeclaredSet): Inventory {
+  const { underway: _, ...rest } = inventory
+  return { ...rest, revision, digest: set.digest }
+}

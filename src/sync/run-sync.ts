@@ -1,0 +1,154 @@
+import type { KubeClient } from '../kube/index.ts'
+import type { Clock } from '../time/index.ts'
+import { carryOut, type Outcome } from './carry-out.ts'
+import { problemLine } from './declared.ts'
+import { openInventory } from './inventory/store.ts'
+import { withSyncLease } from './inventory/sync-lease.ts'
+import { keyId } from './key.ts'
+import type { Plan, Step } from './plan/steps.ts'
+import { managerOf, type Permits } from './policy.ts'
+import { withVerdict } from './record.ts'
+import type { GitSource } from './source/open-source.ts'
+import { type Survey, type SyncPorts, SyncRejected, type SyncSettings, survey } from './survey.ts'
+
+export interface RunParts {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly source: GitSource
+  readonly settings: SyncSettings
+  readonly permits: Permits
+  /** Of the program; other tools see who keeps the set. */
+  readonly version: string
+  readonly report: (line: string) => void
+  /** Asked before anything is written; no ends the run with nothing changed. */
+  readonly mayCarryOut: (found: Survey) => Promise<boolean>
+}
+
+export interface Run {
+  readonly found: Survey
+  /** Nothing when it was declined. */
+  readonly outcome?: Outcome
+}
+
+/** For whoever only looks; who writes does so in a term of its own. */
+export function portsOf(
+  { client, clock, source, settings, version, report }: Omit<RunParts, 'mayCarryOut' | 'permits'>,
+  term: { readonly epoch?: number } = {},
+): SyncPorts {
+  return { client, clock, source, store: openInventory(client, settings.policy, version, term), report }
+}
+
+/** Git to cluster, once, as the only writer. */
+export async function runSyncOnce(parts: RunParts, signal: AbortSignal): Promise<Run> {
+  return asWriter(parts, signal, once)
+}
+
+/** Again whenever git moves, and now and then because the cluster may have moved. Until the signal aborts. */
+export async function runSyncAlways(
+  parts: RunParts,
+  onRun: (run: Run | { readonly error: unknown }) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await asWriter(parts, signal, async (fenced, epoch, term) => {
+    while (!term.aborted) {
+      const run = await once(fenced, epoch, term).catch((error: unknown) => {
+        term.throwIfAborted()
+        return { error }
+      })
+      onRun(run)
+      await untilWorthALook(parts, 'found' in run ? run.found.tip.sha : '', term)
+    }
+  })
+}
+
+const lookAnywayMs = 30_000
+
+async function untilWorthALook({ source, clock }: RunParts, sha: string, signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  const quietly = (promise: Promise<void>) => promise.catch(() => undefined)
+  await Promise.race([quietly(source.untilMoved(sha, either)), quietly(clock.sleep(lookAnywayMs, either))])
+  over.abort(new Error('one of both is enough'))
+}
+
+async function once(parts: RunParts, epoch: number, signal: AbortSignal): Promise<Run> {
+  const ports = portsOf(parts, { epoch })
+  const found = await survey(ports, parts.settings, parts.permits, signal).catch(async (error: unknown) => {
+    if (error instanceof SyncRejected && parts.settings.policy.mode !== 'observe') await record(error, ports, signal)
+    throw error
+  })
+  if (!(await parts.mayCarryOut(found))) return { found }
+  const outcome = await carryOut(found, ports, parts.settings, signal)
+  return { found, outcome: await withLateDeletions(outcome, found, parts, ports, signal) }
+}
+
+/** No commit is without a verdict. What is rejected before the first good one leaves nothing behind. */
+async function record(error: SyncRejected, { store, clock }: SyncPorts, signal: AbortSignal): Promise<void> {
+  const { memory, commits } = error.judged ?? {}
+  const last = memory?.inventory.verdicts.at(-1)
+  const isTold = last?.is === 'Rejected' && last.revision === commits?.at(-1)?.sha
+  if (!memory || memory.isNew || !commits || isTold) return
+  const why = [error.message, ...error.problems.slice(0, 3).map(problemLine)].join('; ').slice(0, 2_000)
+  const now = new Date(clock.now()).toISOString()
+  await store.save(withVerdict(memory.inventory, commits, 'Rejected', { why }, now), { narrow: false, signal })
+}
+
+const mostLooks = 60
+const lookEveryMs = 1_000
+
+/** What pods still mounted when the plan was made can go once the last of them has ended. */
+async function withLateDeletions(
+  outcome: Outcome,
+  { plan, tip }: Survey,
+  { settings, permits, clock }: RunParts,
+  ports: SyncPorts,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  let waits = isHeldByPods(plan)
+  let total = outcome
+  for (let looks = 0; waits && looks < mostLooks && total.is === 'Applied'; looks++) {
+    if (looks > 0) await clock.sleep(lookEveryMs, signal)
+    ports.report('waiting until no pod uses what is to be deleted')
+    const found = await survey(ports, settings, permits, signal)
+    // Nobody was asked about anything else.
+    if (found.tip.sha !== tip.sha || !isPartOf(found.plan, plan)) return total
+    const late = await carryOut(found, ports, settings, signal)
+    waits = isHeldByPods(found.plan)
+    total = {
+      ...total,
+      is: late.is === 'Failed' ? 'Failed' : total.is,
+      problems: [...total.problems, ...late.problems],
+      gone: [...total.gone, ...late.gone],
+      stuck: [...total.stuck, ...late.stuck],
+    }
+  }
+  return total
+}
+
+function isHeldByPods({ steps }: Plan): boolean {
+  return steps.some(isHeld)
+}
+
+function isHeld(step: Step): boolean {
+  return step.do === 'wait' && step.waitsFor === 'references'
+}
+
+/** Whether all that it does is to delete what pods held before. */
+function isPartOf({ steps }: Plan, before: Plan): boolean {
+  const held = new Set(before.steps.filter(isHeld).map(({ key }) => keyId(key)))
+  return steps.every(({ do: does, key }) => does === 'keep' || does === 'wait' || held.has(keyId(key)))
+}
+
+/** With a client that refuses to write once another one may be at work. */
+function asWriter<T>(
+  parts: RunParts,
+  signal: AbortSignal,
+  work: (fenced: RunParts, epoch: number, term: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { client, clock, settings } = parts
+  const { name, namespaces } = settings.policy
+  const lease = { name: managerOf(name), namespace: namespaces[0] ?? '' }
+  return withSyncLease(client, lease, clock, signal, (fenced, term, { token }) =>
+    work({ ...parts, client: fenced }, token, term),
+  )
+}

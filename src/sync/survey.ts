@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto'
+import type { KubeClient } from '../kube/index.ts'
+import type { Clock } from '../time/index.ts'
+import { compareWithReference } from './apply/projection.ts'
+import type { DeclaredObject, DeclaredSet, RenderProblem } from './declared.ts'
+import { setIdOf } from './inventory/apply-set.ts'
+import type { InventoryStore } from './inventory/store.ts'
+import type { Inventory } from './inventory-record.ts'
+import { keyId } from './key.ts'
+import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
+import { observe } from './observe/observe.ts'
+import type { Observation, ObservedObject } from './observed.ts'
+import { planSync } from './plan/plan-sync.ts'
+import type { Difference, Plan } from './plan/steps.ts'
+import { managerOf, type Permits, type Policy } from './policy.ts'
+import { render } from './render/render.ts'
+import type { Commit, GitSource } from './source/open-source.ts'
+
+export interface SyncSettings {
+  readonly policy: Policy
+  /** Below it lies what is declared; empty for the whole tree. */
+  readonly path: string
+  readonly namespaceRule: 'fill' | 'force' | 'verify'
+  /** Files that declare nothing, as patterns. */
+  readonly ignoreFiles: readonly string[]
+  /** The branch may have lost commits that were in force. */
+  readonly allowRewrite?: boolean
+  readonly healthTimeoutMs: number
+  readonly deleteTimeoutMs: number
+}
+
+export interface SyncPorts {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly source: GitSource
+  readonly store: InventoryStore
+  /** Hears what is under way. */
+  readonly report: (line: string) => void
+}
+
+export interface Memory {
+  readonly inventory: Inventory
+  readonly hashKey: Buffer
+  readonly setId: string
+  /** Nothing was ever stored. */
+  readonly isNew: boolean
+}
+
+/** All that a plan was made from. */
+export interface Survey {
+  readonly tip: Commit
+  /** Commits since the one that is in force, the tip last. */
+  readonly commits: readonly Commit[]
+  readonly set: DeclaredSet
+  readonly catalog: KnownCatalog
+  readonly observed: Observation
+  readonly memory: Memory
+  readonly plan: Plan
+}
+
+/** The commit cannot be put in force, whatever the cluster is like. Nothing was changed. */
+export class SyncRejected extends Error {
+  readonly code = 'SyncRejected'
+  readonly problems: readonly RenderProblem[]
+  /** Nothing if it is not about a commit. */
+  readonly judged: Judged | undefined
+
+  constructor(message: string, problems: readonly RenderProblem[] = [], judged?: Judged) {
+    super(message)
+    this.problems = problems
+    this.judged = judged
+  }
+}
+
+/** The commits that a rejection is about, and where it is to be remembered. */
+export interface Judged {
+  readonly memory: Memory
+  readonly commits: readonly Commit[]
+}
+
+const nothingKnown: Inventory = { members: [], strangers: {}, verdicts: [], approvals: [], deletions: [] }
+
+export async function remembered(
+  store: InventoryStore,
+  policy: Pick<Policy, 'name' | 'namespaces'>,
+  signal: AbortSignal,
+): Promise<Memory> {
+  const stored = await store.load(signal)
+  if (stored) return { ...stored, isNew: false }
+  const parent = {
+    name: managerOf(policy.name),
+    namespace: policy.namespaces[0] ?? '',
+    kind: 'Secret',
+    group: '',
+  } as const
+  return { inventory: nothingKnown, hashKey: randomBytes(32), setId: setIdOf(parent), isNew: true }
+}
+
+/** Reads git and the cluster, and decides what is to be done. Changes nothing. */
+export async function survey(
+  { client, clock, source, store, report }: SyncPorts,
+  settings: SyncSettings,
+  permits: Permits,
+  signal: AbortSignal,
+): Promise<Survey> {
+  const { policy, path } = settings
+  report('reading git and the cluster')
+  const [catalog, memory, { tip, files }] = await Promise.all([
+    readCatalog(client, signal),
+    remembered(store, policy, signal),
+    source.fetch(signal).then(async (tip) => ({ tip, files: await source.files(tip.sha, path, signal) })),
+  ])
+  const { inventory, hashKey, setId } = memory
+  const commits = await commitsSince(source, inventory.revision, tip, settings, signal)
+  const set = declaredBy(files, catalog, settings, { memory, commits })
+  const observed = await observe(client, catalog, scopeOf(set, inventory, policy), signal)
+  const members = new Map(inventory.members.map((member) => [keyId(member.key), member]))
+  const plan = planSync({
+    declared: set.objects,
+    observed,
+    inventory,
+    policy,
+    permits,
+    setId,
+    revision: tip.sha,
+    trailers: Object.assign({}, ...commits.map(({ trailers }) => trailers)) as Record<string, string>,
+    nowMs: clock.now(),
+    ...(memory.isNew ? {} : { hashKey }),
+    compare: (declared: DeclaredObject, live: ObservedObject): Difference =>
+      compareWithReference(declared, members.get(keyId(declared.key)), live, managerOf(policy.name), hashKey),
+  })
+  return { tip, commits, set, catalog, observed, memory, plan }
+}
+
+async function commitsSince(
+  source: GitSource,
+  from: string | undefined,
+  tip: Commit,
+  { allowRewrite = false }: SyncSettings,
+  signal: AbortSignal,
+): Promise<readonly Commit[]> {
+  if (from === undefined) return [tip]
+  if (from === tip.sha) return []
+  const commits = await source.commitsBetween(from, tip.sha, signal)
+  if (commits !== 'rewritten') return commits
+  if (allowRewrite) return [tip]
+  throw new SyncRejected(
+    `history was rewritten: ${from.slice(0, 12)}, which is in force, is no ancestor of ${tip.sha.slice(0, 12)}; ` +
+      'look at both, and allow it with --allow-rewrite',
+  )
+}
+
+function declaredBy(
+  files: Parameters<typeof render>[0],
+  catalog: KnownCatalog,
+  { policy, path, namespaceRule, ignoreFiles }: SyncSettings,
+  judged: Judged,
+): DeclaredSet {
+  const rendered = render(files, {
+    root: path,
+    namespaces: policy.namespaces,
+    clusterKinds: policy.clusterKinds,
+    namespaceRule,
+    ignore: ignoreFiles,
+    scopeOf: (apiVersion, kind) => {
+      const served = servedAs(catalog, apiVersion, kind)
+      return served && (served.namespaced ? 'Namespaced' : 'Cluster')
+    },
+  })
+  if ('set' in rendered) return rendered.set
+  const count = rendered.problems.length
+  throw new SyncRejected(
+    `git declares what cannot be read: ${count} problem${count === 1 ? '' : 's'}`,
+    rendered.problems,
+    judged,
+  )
+}
+
+export function servedAs(catalog: KnownCatalog, apiVersion: string, kind: string) {
+  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
+  return catalog.versionsOf(group ?? '', kind).find(({ resource }) => resource.version === version)?.resource
+}
+
+/** Members are known by their kinds; who wants to know of strangers has to look everywhere. */
+function scopeOf(
+  set: DeclaredSet,
+  { members }: Inventory,
+  { namespaces, mode }: Policy,
+): Parameters<typeof observe>[2] {
+  const kinds = new Map<string, { readonly apiVersion: string; readonly kind: string }>()
+  for (const { apiVersion, key } of [...members, ...set.objects])
+    kinds.set(`${apiVersion} ${key.kind}`, { apiVersion, kind: key.kind })
+  // What pods mount is not deleted under them.
+  const looks = [...kinds.values(), { apiVersion: 'v1', kind: 'Pod' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }]
+  const secrets = set.objects.filter(({ key }) => key.kind === 'Secret' && key.group === '')
+  return {
+    namespaces,
+    kinds: mode === 'adopt' ? looks : 'all',
+    full: looks,
+    declaredSecrets: new Set([...secrets, ...members].map(({ key }) => keyId(key))),
+  }
+}

@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest'
+import { adminKubeconfig } from '../../src/dev/index.ts'
+import { isNotFound, type KubeObject, resources } from '../../src/kube/index.ts'
+import { type Ground, prepareGround } from '../support/e2e-cluster.ts'
+import { fettle } from '../support/fettle-process.ts'
+import { makeRepository } from '../support/sync-repository.ts'
+
+interface Deployment extends KubeObject {
+  readonly spec?: { readonly replicas?: number }
+  readonly status?: { readonly readyReplicas?: number }
+}
+
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const service = (name: string, replicas = 1) => `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: ${name}
+spec:
+  replicas: ${replicas}
+  selector: {matchLabels: {app: ${name}}}
+  template:
+    metadata: {labels: {app: ${name}}}
+    spec:
+      containers:
+      - {name: main, image: example.org/${name}:1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: ${name}}
+spec:
+  selector: {app: ${name}}
+  ports: [{port: 80}]
+`
+
+const settings = (text: string) => `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {text: "${text}"}
+`
+
+function syncOn({ record, namespace }: Ground, url: string) {
+  const cluster = ['--kubeconfig', adminKubeconfig(record), '--namespace', namespace]
+  const source = ['--url', url, '--branch', 'main']
+  return {
+    look: (verb: string, ...args: readonly string[]) => fettle(['sync', verb, ...cluster, ...args]),
+    plan: (...args: readonly string[]) => fettle(['sync', 'plan', ...cluster, ...source, ...args]),
+    verb: (verb: string, ...args: readonly string[]) => fettle(['sync', verb, ...cluster, ...source, ...args]),
+    run: (...args: readonly string[]) => fettle(['sync', 'run', '--once', '--yes', ...cluster, ...source, ...args]),
+  }
+}
+
+async function isThere({ admin, namespace }: Ground, resource: typeof resources.deployments, name: string) {
+  return admin.get<KubeObject>(resource, { name, namespace }).then(
+    () => true,
+    (error: unknown) => {
+      if (isNotFound(error)) return false
+      throw error
+    },
+  )
+}
+
+test('service A comes, B comes, A changes, A goes: the namespace is what git says after each commit', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace } = ground
+  const repository = makeRepository(context)
+  const sync = syncOn(ground, `file://${repository.folder}`)
+  const deployment = (name: string) => admin.get<Deployment>(resources.deployments, { name, namespace })
+
+  repository.commit('add service-a', { 'a.yaml': service('service-a'), 'settings.yaml': settings('one') })
+  const first = await sync.plan()
+  expect([first.code, first.stdout], first.stderr).toEqual([2, expect.stringContaining('service-a')])
+  expect(await isThere(ground, resources.deployments, 'service-a')).toBe(false)
+  const created = await sync.run()
+  expect(created, created.stderr + created.stdout).toMatchObject({ code: 0 })
+  expect((await deployment('service-a')).status?.readyReplicas).toBe(1)
+
+  const again = await sync.plan()
+  expect([again.code, again.stderr]).toEqual([0, expect.any(String)])
+
+  repository.commit('add service-b', { 'b.yaml': service('service-b') })
+  expect(await sync.run()).toMatchObject({ code: 0 })
+  expect((await deployment('service-b')).status?.readyReplicas).toBe(1)
+
+  const changed = repository.commit('two of service-a', { 'a.yaml': service('service-a', 2) })
+  expect(await sync.run()).toMatchObject({ code: 0 })
+  expect((await deployment('service-a')).spec?.replicas).toBe(2)
+
+  repository.commit('remove service-a', { 'a.yaml': undefined })
+  const removal = await sync.plan()
+  expect(removal.code).toBe(2)
+  expect(removal.stdout.indexOf('service-a')).toBeGreaterThanOrEqual(0)
+  const removed = await sync.run()
+  expect(removed, removed.stderr + removed.stdout).toMatchObject({ code: 0 })
+  expect(removed.stdout).toContain(`gone     Deployment.apps ${namespace}/service-a`)
+  expect(await isThere(ground, resources.deployments, 'service-a')).toBe(false)
+  expect(await isThere(ground, resources.services, 'service-a')).toBe(false)
+  expect(await isThere(ground, resources.deployments, 'service-b')).toBe(true)
+
+  const status = await sync.look('status')
+  expect([status.code, status.stdout], status.stderr).toEqual([0, expect.stringContaining('remove service-a')])
+  const history = await sync.look('history')
+  const subjects = ['remove service-a', 'two of service-a', 'add service-b', 'add service-a']
+  expect(history.stdout.split('\n').filter((line) => line !== '')).toEqual(
+    subjects.map((subject) => expect.stringMatching(new RegExp(`Applied .*${subject}`)) as string),
+  )
+  expect(history.stdout).toContain(changed.slice(0, 12))
+})
+
+test('a file that cannot be read changes nothing, and is named with its line', async (context) => {
+  const ground = await prepareGround(context)
+  const repository = makeRepository(context)
+  const sync = syncOn(ground, repository.folder)
+  repository.commit('good', { 'a.yaml': settings('one'), 'b.yaml': settings('two').replace('settings', 'other') })
+  expect(await sync.run()).toMatchObject({ code: 0 })
+  repository.commit('broken', { 'b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other\n' })
+  const refused = await sync.run()
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toMatch(/b\.yaml:\d+/)
+  expect(refused.stderr).toContain('Nothing was changed')
+  for (const name of ['settings', 'other']) expect(await isThere(ground, resources.configMaps, name)).toBe(true)
+})
+
+test('what somebody changed by hand is put right, and what is not ours is left alone', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace } = ground
+  const repository = makeRepository(context)
+  const sync = syncOn(ground, repository.folder)
+  repository.commit('settings', { 'a.yaml': settings('from git') })
+  expect(await sync.run()).toMatchObject({ code: 0 })
+  await admin.create<ConfigMap>(resources.configMaps, { metadata: { name: 'stranger', namespace }, data: { a: 'b' } })
+  const ref = { name: 'settings', namespace }
+  await admin.patch(
+    resources.configMaps,
+    ref,
+    { type: 'merge', body: { data: { text: 'by hand', more: 'x' } } },
+    { fieldManager: 'kubectl-edit' },
+  )
+  const plan = await sync.plan()
+  expect([plan.code, plan.stdout]).toEqual([2, expect.stringContaining('data.text')])
+  expect(plan.stdout).not.toContain('by hand')
+  const mended = await sync.run()
+  expect(mended, mended.stderr + mended.stdout).toMatchObject({ code: 0 })
+  expect((await admin.get<ConfigMap>(resources.configMaps, ref)).data).toEqual({ text: 'from git', more: 'x' })
+  expect(await isThere(ground, resources.configMaps, 'stranger')).toBe(true)
+})
+
+test('too many deletions at once halt, until the very plan is approved', async (context) => {
+  const ground = await prepareGround(context)
+  const repository = makeRepository(context)
+  const sync = syncOn(ground, repository.folder)
+  const names = Array.from({ length: 12 }, (_, index) => `c${index}`)
+  const files = Object.fromEntries(names.map((name) => [`${name}.yaml`, settings('x').replace('settings', name)]))
+  repository.commit('twelve', { ...files, 'stays.yaml': settings('x') })
+  expect(await sync.run()).toMatchObject({ code: 0 })
+  repository.commit('nearly none', Object.fromEntries(Object.keys(files).map((path) => [path, undefined])))
+  const halted = await sync.run()
+  expect(halted.code).toBe(3)
+  for (const name of names) expect(await isThere(ground, resources.configMaps, name)).toBe(true)
+  const { stdout } = await sync.plan('-o', 'json')
+  const { hash } = JSON.parse(stdout) as { readonly hash: string }
+  expect(await sync.run('--approve', 'another')).toMatchObject({ code: 3 })
+  const approved = await sync.run('--approve', hash)
+  expect(approved, approved.stderr + approved.stdout).toMatchObject({ code: 0 })
+  for (const name of names) expect(await isThere(ground, resources.configMaps, name)).toBe(false)
+  expect(await isThere(ground, resources.configMaps, 'settings')).toBe(true)
+})
