@@ -41,7 +41,7 @@ export const syncBench: Bench = async (options) => {
     const client = await connectTo(record)
     const kubeconfig = adminKubeconfig(record)
     try {
-      const ours = oursContender(join(folder, 'dist/fettle.js'), kubeconfig)
+      const ours = oursContender(join(folder, 'dist/fettle-sync.js'), kubeconfig)
       const growth: Record<string, Metrics> = {}
       for (const share of [0.25, 0.5])
         growth[String(share)] = await measure(
@@ -218,7 +218,9 @@ function followFigures(pid: number) {
   let last = { cpuSeconds: 0, rssMiB: 0 }
   const look = () => {
     try {
-      last = { cpuSeconds: cpuSecondsOf(pid), rssMiB: peakRssMiBOf(pid) }
+      const rssMiB = peakRssMiBOf(pid)
+      // One that has ended and was not yet looked after has no memory any more.
+      if (Number.isFinite(rssMiB)) last = { cpuSeconds: cpuSecondsOf(pid), rssMiB }
     } catch {
       // It has ended since.
     }

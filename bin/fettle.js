@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// In a checkout the sources run as they are; the published package carries one bundled file and no sources.
+// In a checkout the sources run as they are; the published package carries bundled files and no sources.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -9,5 +9,6 @@ if (existsSync(fileURLToPath(source))) {
   register()
   await import(source.href)
 } else {
-  await import(new URL('../dist/fettle.js', import.meta.url).href)
+  const program = process.argv[2] === 'sync' ? 'fettle-sync.js' : 'fettle.js'
+  await import(new URL(`../dist/${program}`, import.meta.url).href)
 }

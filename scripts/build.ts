@@ -11,6 +11,7 @@ await build({
     fettle: 'src/main/cli.ts',
     'fettle-agent': 'src/main/agent-cli.ts',
     'fettle-controller': 'src/main/controller-cli.ts',
+    'fettle-sync': 'src/main/sync-cli.ts',
   },
   outdir,
   bundle: true,

@@ -4,8 +4,9 @@ import {
   type Inventory,
   type Key,
   keyText,
-  parseKey,
+  namedKey,
   portsOf,
+  type Survey,
   type SyncState,
   survey,
   syncState,
@@ -61,17 +62,16 @@ export function addSyncLookCommands(sync: Command, context: CliContext): void {
     .argument('<object>', 'Kind[.group]/name, or Kind[.group]/namespace/name')
     .action((text: string, flags: SyncFlags) =>
       withSync(flags, context, async (parts) => {
-        const key = keyOf(text, flags.namespace)
         const found = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
-        context.out(`${explainKey(key, found)}\n`)
+        context.out(`${explainKey(keyOf(text, flags.namespace, found.catalog), found)}\n`)
       }),
     )
 }
 
-export function keyOf(text: string, namespaces: readonly string[]): Key {
-  const key = parseKey(text, namespaces[0] ?? '')
-  if (key) return key
-  throw new CliFault(`'${text}' names no object: say Kind[.group]/name, such as Deployment.apps/web`)
+export function keyOf(text: string, namespaces: readonly string[], catalog: Survey['catalog']): Key {
+  const key = namedKey(text, namespaces[0] ?? '', catalog)
+  if ('problem' in key) throw new CliFault(key.problem)
+  return key
 }
 
 function historyText(verdicts: Inventory['verdicts']): string {

@@ -96,6 +96,7 @@ function summary({ is, created, changed, gone }: Outcome, { plan }: Survey): str
     `${plan.unchanged} unchanged`,
   ]
   if (is === 'Quiet' && planExitCode(plan) === 2) return 'nothing was changed, because the mode is observe'
-  const state = plan.halts.length > 0 ? 'what git declares is there, and deletions are halted' : 'the namespace equals git'
+  const state =
+    plan.halts.length > 0 ? 'what git declares is there, and deletions are halted' : 'the namespace equals git'
   return `${state} (${parts.join(', ')})`
 }

@@ -41,7 +41,7 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
     .option('--reason <text>', 'why; shown in every plan', 'a person wants it')
     .action((text: string, flags: MemoryFlags & { readonly reason: string }) =>
       withMemory(flags, async ({ client, name }) => {
-        const key = keyOf(text, flags.namespace)
+        const key = keyOf(text, flags.namespace, await readCatalog(client, context.signal))
         const body = { metadata: { annotations: { [keepAnnotation]: flags.reason } } }
         await patchObject(client, key, body, name, context.signal)
         context.out(`${keyText(key)} is kept\n`)
@@ -52,11 +52,12 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
     .description('an object is no longer the business of the Sync: it stays as it is, and nobody watches it')
     .argument('<object>', 'Kind[.group]/name')
     .action(async (text: string, flags: MemoryFlags) => {
-      const key = keyOf(text, flags.namespace)
-      await withMemory(flags, async ({ client, memory: { inventory }, name }) => {
+      const key = await withMemory(flags, async ({ client, memory: { inventory }, name }) => {
+        const key = keyOf(text, flags.namespace, await readCatalog(client, context.signal))
         if (!inventory.members.some((member) => keyId(member.key) === keyId(key)))
           throw new CliFault(`${keyText(key)} is no member of the Sync`)
         await patchObject(client, key, { metadata: { labels: { [partOfLabel]: null } } }, name, context.signal)
+        return key
       })
       await changeMemory(flags, context, (inventory) => ({
         ...inventory,
@@ -69,8 +70,10 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
     .description('an object that is there already becomes a member, whoever made it; git has to declare it, or it goes')
     .argument('<object>', 'Kind[.group]/name')
     .action(async (text: string, flags: MemoryFlags) => {
-      const key = keyOf(text, flags.namespace)
-      const { uid, apiVersion } = await withMemory(flags, ({ client }) => readObject(client, key, context.signal))
+      const { key, uid, apiVersion } = await withMemory(flags, async ({ client }) => {
+        const key = keyOf(text, flags.namespace, await readCatalog(client, context.signal))
+        return { key, ...(await readObject(client, key, context.signal)) }
+      })
       // Remembered first: a label of ours on what nobody remembers would be a riddle.
       await changeMemory(flags, context, (inventory) => ({
         ...inventory,
@@ -105,7 +108,11 @@ async function verified(client: KubeClient, store: InventoryStore, namespaces: r
     readCatalog(client, signal),
     store.salvage(signal),
   ])
-  const scope = { namespaces, kinds: 'all', full: [], declaredSecrets: new Set<string>() } as const
+  // Of the whole cluster only what is named is looked at.
+  const full = inventory.members.flatMap(({ apiVersion, key }) =>
+    key.namespace === '' ? [{ apiVersion, kind: key.kind }] : [],
+  )
+  const scope = { namespaces, kinds: 'all', full, declaredSecrets: new Set<string>() } as const
   const { findings, repaired } = verifyInventory(inventory, await observe(client, catalog, scope, signal), setId)
   return { found: [...damage, ...findings], repaired }
 }

@@ -8,7 +8,6 @@ export interface LayersOptions<T> {
   readonly apply: (step: ApplyStep) => Promise<T>
   /** Before a step: what it needs is there; waits until that is healthy. */
   readonly ready: (step: ApplyStep) => Promise<void>
-  readonly onLayer: (steps: readonly ApplyStep[]) => Promise<void>
 }
 
 export interface LayersOutcome<T> {
@@ -36,7 +35,6 @@ export async function applyLayers<T>(
       left.push(...here)
       continue
     }
-    await options.onLayer(here)
     await applyLayer(here, options, done, failed, left)
     options.signal.throwIfAborted()
   }

@@ -3,7 +3,7 @@ import { type Applied, applyObject } from './apply/apply-object.ts'
 import { ApplyFault } from './apply/fault.ts'
 import { replaceObject, replaceRuleOf } from './apply/replace.ts'
 import { applyLayers, type LayersOutcome } from './apply-layers.ts'
-import { provenanceText } from './declared.ts'
+import { type DeclaredObject, provenanceText } from './declared.ts'
 import { waitHealthy } from './health/wait-healthy.ts'
 import type { InventoryStore } from './inventory/store.ts'
 import type { Inventory, VerdictIs } from './inventory-record.ts'
@@ -14,7 +14,7 @@ import { allowedDeletions, allowedWrites } from './plan/allowed.ts'
 import type { ApplyStep, DeleteStep, Plan } from './plan/steps.ts'
 import { managerOf } from './policy.ts'
 import { type PruneOutcome, pruneAll } from './prune/prune.ts'
-import { announced, inForce, waiting, withApplied, withDeletions, without, withVerdict } from './record.ts'
+import { announced, inForce, unproven, waiting, withApplied, withDeletions, without, withVerdict } from './record.ts'
 import { remembered, type Survey, type SyncPorts, type SyncSettings, servedAs } from './survey.ts'
 
 /** What came of a plan. */
@@ -32,6 +32,8 @@ export interface Outcome {
 }
 
 const width = 32
+const servedWithinMs = 30_000
+const lookAgainMs = 100
 
 export async function carryOut(
   found: Survey,
@@ -52,6 +54,8 @@ class CarryingOut {
   readonly #startedMs: number
   readonly #remarks: string[] = []
   #catalog: KnownCatalog
+  /** One look for all that wait for it. */
+  #reading: Promise<KnownCatalog> | undefined
   #inventory: Inventory
   #hashKey: Buffer
 
@@ -87,10 +91,10 @@ class CarryingOut {
     this.#inventory = without(this.#inventory, absent)
     const failures = applied.failed.map(({ step, error }) => failureText(step, error))
     if (failures.length > 0) {
-      const left = applied.left.length > 0 ? [`not begun: ${applied.left.length} objects of later layers`] : []
+      const left = applied.left.length > 0 ? [`not begun: ${objectCount(applied.left.length)} of later layers`] : []
       return this.#fail([...failures, ...left], applied)
     }
-    const unhealthy = await this.#untilHealthy(applied, removes.length > 0)
+    const unhealthy = await this.#untilHealthy(removes.length > 0, applied)
     if (unhealthy.length > 0) return this.#fail(unhealthy, applied)
     const pruned = await this.#prune(removes)
     const stuck = pruned.filter(({ is }) => is !== 'Gone')
@@ -110,8 +114,10 @@ class CarryingOut {
     const { plan, commits, memory } = this.#found
     const next = waiting(this.#inventory, plan)
     const isWaitingNew = JSON.stringify(next) !== JSON.stringify(this.#inventory)
-    if (commits.length === 0 && !isWaitingNew && !memory.isNew && this.#inventory.underway === undefined)
-      return this.#outcome('Quiet', halted)
+    const isSettled = commits.length === 0 && this.#inventory.underway === undefined && !this.#isTipFailed
+    if (isSettled && !isWaitingNew && !memory.isNew) return this.#outcome('Quiet', halted)
+    const unhealthy = await this.#untilHealthy(false)
+    if (unhealthy.length > 0) return this.#fail(unhealthy)
     this.#inventory = next
     await this.#conclude(halted, false)
     return this.#outcome(commits.length > 0 ? 'NoChange' : 'Quiet', halted)
@@ -119,9 +125,10 @@ class CarryingOut {
 
   async #conclude(halted: readonly string[], isNarrowed: boolean, applied?: LayersOutcome<Applied>): Promise<void> {
     const { commits, tip, set, plan } = this.#found
+    const named = commits.length === 0 && this.#isTipFailed ? [tip] : commits
     const is = applied ? 'Applied' : 'NoChange'
     const verdict = { ...this.#figures(applied), ...(halted.length > 0 ? { why: halted.join('; ') } : {}) }
-    const told = withVerdict(inForce(waiting(this.#inventory, plan), tip.sha, set), commits, is, verdict, this.#now())
+    const told = withVerdict(inForce(waiting(this.#inventory, plan), tip.sha, set), named, is, verdict, this.#now())
     await this.#save(told, isNarrowed)
   }
 
@@ -134,7 +141,8 @@ class CarryingOut {
     const { commits, tip } = this.#found
     const named = commits.length > 0 ? commits : [tip]
     const verdict = { why: problems.join('; ').slice(0, 2_000), ...this.#figures(applied) }
-    await this.#save(withVerdict(this.#inventory, named, 'Failed', verdict, this.#now()))
+    const { underway: _, ...ended } = this.#inventory
+    await this.#save(withVerdict(ended, named, 'Failed', verdict, this.#now()))
     return this.#outcome('Failed', problems, applied, pruned)
   }
 
@@ -144,12 +152,6 @@ class CarryingOut {
     return applyLayers(steps, {
       width,
       signal: this.#signal,
-      onLayer: async (layer) => {
-        const isKnown = ({ declared }: ApplyStep) =>
-          servedAs(this.#catalog, declared.apiVersion, declared.key.kind) !== undefined
-        // Kinds that an earlier layer brought.
-        if (!layer.every(isKnown)) this.#catalog = await readCatalog(this.#ports.client, this.#signal)
-      },
       ready: (step) => this.#untilNeedsAreMet(step),
       apply: async (step) => {
         const result = await this.#applyOne(step)
@@ -172,7 +174,7 @@ class CarryingOut {
       signal: this.#signal,
     }
     const { client, clock } = this.#ports
-    const resource = this.#resourceOf(step)
+    const resource = await this.#resourceSoon(declared)
     const anew = { ...options, clock, random: Math.random, deadlineMs: this.#settings.deleteTimeoutMs }
     const rule = replaceRuleOf(declared).when
     if (live && rule === 'always') return replaceObject(client, resource, { declared, live }, anew)
@@ -213,12 +215,19 @@ class CarryingOut {
     return this.#live.get(keyId(key))?.uid ?? 'any'
   }
 
-  async #untilHealthy({ done }: LayersOutcome<Applied>, hasDeletes: boolean): Promise<readonly string[]> {
+  /** What was changed now, and what an earlier run changed and nobody saw healthy. */
+  async #untilHealthy(hasDeletes: boolean, applied?: LayersOutcome<Applied>): Promise<readonly string[]> {
     const { policy, healthTimeoutMs } = this.#settings
     if (hasDeletes && policy.deletion.pruneAfter !== 'healthy') return []
-    const targets = [...done.values()]
+    const changed = [...(applied?.done.values() ?? [])]
       .filter(({ result }) => result.outcome !== 'unchanged' && result.uid !== '')
-      .map(({ step, result }) => ({ key: step.key, resource: this.#resourceOf(step), uid: result.uid }))
+      .map(({ step, result }) => ({ key: step.key, resource: this.#resourceOf(step.declared), uid: result.uid }))
+    const known = new Set(changed.map(({ key }) => keyId(key)))
+    const open = new Set(unproven(this.#inventory, this.#found.commits).map(({ key }) => keyId(key)))
+    const left = this.#found.set.objects
+      .filter(({ key }) => open.has(keyId(key)) && !known.has(keyId(key)))
+      .map((declared) => ({ key: declared.key, resource: this.#resourceOf(declared), uid: this.#uidOf(declared.key) }))
+    const targets = [...changed, ...left]
     if (targets.length === 0) return []
     const { client, clock, report } = this.#ports
     const { outcome, waited } = await waitHealthy(client, targets, {
@@ -252,10 +261,32 @@ class CarryingOut {
     })
   }
 
-  #resourceOf({ declared, key }: ApplyStep): Resource {
-    const resource = servedAs(this.#catalog, declared.apiVersion, key.kind)
+  /** Kinds that an earlier layer brought are served a moment after their definition is established. */
+  async #resourceSoon(declared: DeclaredObject): Promise<Resource> {
+    const { client, clock } = this.#ports
+    const { apiVersion, key } = declared
+    const untilMs = clock.monotonic() + servedWithinMs
+    while (!servedAs(this.#catalog, apiVersion, key.kind) && clock.monotonic() < untilMs) {
+      this.#reading ??= clock
+        .sleep(lookAgainMs, this.#signal)
+        .then(() => readCatalog(client, this.#signal))
+        .finally(() => {
+          this.#reading = undefined
+        })
+      this.#catalog = await this.#reading
+    }
+    return this.#resourceOf(declared)
+  }
+
+  #resourceOf({ apiVersion, key }: Pick<DeclaredObject, 'apiVersion' | 'key'>): Resource {
+    const resource = servedAs(this.#catalog, apiVersion, key.kind)
     if (resource) return resource
-    throw new Error(`the server does not know ${declared.apiVersion} ${key.kind}`)
+    throw new Error(`the server does not know ${apiVersion} ${key.kind}`)
+  }
+
+  get #isTipFailed(): boolean {
+    const last = this.#inventory.verdicts.at(-1)
+    return last?.is === 'Failed' && last.revision === this.#found.tip.sha
   }
 
   async #save(next: Inventory, narrow = false): Promise<void> {
@@ -304,6 +335,10 @@ class CarryingOut {
       stuck: pruned.filter((one) => one.is !== 'Gone'),
     }
   }
+}
+
+function objectCount(count: number): string {
+  return count === 1 ? '1 object' : `${count} objects`
 }
 
 function parted({ steps }: Plan) {

@@ -2,19 +2,9 @@ import { provenanceText } from './declared.ts'
 import { type Key, keyId, keyText } from './key.ts'
 import type { Survey } from './survey.ts'
 
-/** `Kind[.group]/name` or `Kind[.group]/namespace/name`. */
-export function parseKey(text: string, namespace: string): Key | undefined {
-  const [what = '', ...rest] = text.split('/')
-  const [kind = '', ...groups] = what.split('.')
-  const [first = '', second] = rest
-  if (kind === '' || first === '' || rest.length > 2) return undefined
-  return { group: groups.join('.'), kind, namespace: second === undefined ? namespace : first, name: second ?? first }
-}
-
 /** One object, one state, one sentence for each side: git, the cluster, what is remembered, and what follows. */
 export function explainKey(asked: Key, { set, observed, memory, plan, tip }: Survey): string {
-  const ids = new Set([keyId(asked), keyId({ ...asked, namespace: '' })])
-  const is = ({ key }: { readonly key: Key }) => ids.has(keyId(key))
+  const is = ({ key }: { readonly key: Key }) => keyId(key) === keyId(asked)
   const declared = set.objects.find(is)
   const live = observed.objects.find(is)
   const member = memory.inventory.members.find(is)
@@ -23,7 +13,7 @@ export function explainKey(asked: Key, { set, observed, memory, plan, tip }: Sur
     ({ group, kind }) => group === asked.group && (kind ?? asked.kind) === asked.kind,
   )
   return [
-    keyText(declared?.key ?? live?.key ?? member?.key ?? asked),
+    keyText(asked),
     declared
       ? `  git declares it at ${provenanceText(declared.from)} (commit ${tip.sha.slice(0, 12)})`
       : '  git does not declare it',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Inventory, Member } from './inventory-record.ts'
+import type { Inventory, Member, Verdict } from './inventory-record.ts'
 import type { Plan, Step } from './plan/steps.ts'
-import { announced, waiting, withDeletions, withVerdict } from './record.ts'
+import { announced, unproven, waiting, withDeletions, withVerdict } from './record.ts'
 import type { Commit } from './source/open-source.ts'
 
 const at = '2026-03-01T12:00:00.000Z'
@@ -73,4 +73,42 @@ test('a hundred verdicts at most, and deletions of an hour', () => {
   const nowMs = Date.parse(at)
   const deleted = withDeletions({ ...empty, deletions: ['2026-03-01T10:59:00Z', '2026-03-01T11:30:00Z'] }, 2, nowMs)
   expect(deleted.deletions).toEqual(['2026-03-01T11:30:00Z', at, at])
+})
+
+test.for<[string, readonly (readonly [string, Verdict['is']])[], readonly string[], readonly string[]]>([
+  ['of the commit that is put in force', [['a', 'Applied']], ['b'], ['b']],
+  ['of none, when the commit is in force', [['b', 'Applied']], [], []],
+  ['of a commit that failed and is tried again', [['a', 'Failed']], ['a'], ['a']],
+  [
+    'of commits that failed before this one',
+    [
+      ['a', 'Failed'],
+      ['b', 'Failed'],
+    ],
+    ['c'],
+    ['a', 'b'],
+  ],
+  [
+    'of none that failed before one that went well',
+    [
+      ['a', 'Failed'],
+      ['b', 'NoChange'],
+    ],
+    [],
+    [],
+  ],
+  [
+    'of a repair that failed',
+    [
+      ['a', 'Applied'],
+      ['b', 'Failed'],
+    ],
+    [],
+    ['b'],
+  ],
+])('nobody has seen healthy what was changed %s', ([, verdicts, commits, expected]) => {
+  const told = verdicts.map(([revision, is]) => ({ revision, is, author: '', subject: '', at }))
+  const members = [member('new'), ...['a', 'b'].map((name) => ({ ...member(name), revision: name }))]
+  const found = unproven({ ...empty, members, verdicts: told }, commits.map(commit))
+  expect(found.map(({ key: { name } }) => name)).toEqual(expected)
 })

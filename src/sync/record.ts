@@ -106,6 +106,13 @@ export function withVerdict(
   return { ...inventory, verdicts: verdicts.slice(-mostVerdicts) }
 }
 
+/** What commits changed that are not in force, if they failed or were cut short: nobody has seen it healthy. */
+export function unproven({ members, verdicts }: Inventory, commits: readonly Commit[]): readonly Member[] {
+  const good = verdicts.findLastIndex(({ is }) => is === 'Applied' || is === 'NoChange')
+  const open = new Set([...commits.map(({ sha }) => sha), ...verdicts.slice(good + 1).map(({ revision }) => revision)])
+  return members.filter(({ revision }) => revision !== undefined && open.has(revision))
+}
+
 function named({ sha, author, subject }: Commit): Pick<Verdict, 'revision' | 'author' | 'subject'> {
   return { revision: sha, author, subject }
 }

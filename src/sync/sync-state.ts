@@ -31,7 +31,8 @@ export async function syncState(
   ]
   const pods = { apiVersion: 'v1', kind: 'Pod' }
   const namespaces = [...new Set(members.map(({ key }) => key.namespace))].filter((namespace) => namespace !== '')
-  const scope = { namespaces, kinds: [...kinds, pods], full: [...kinds, pods], declaredSecrets: new Set<string>() }
+  const full = [...kinds, pods]
+  const scope = { namespaces, kinds: full, full, declaredSecrets: new Set(members.map(({ key }) => keyId(key))) }
   const { objects } = await observe(client, await readCatalog(client, signal), scope, signal)
   const live = new Map(objects.map((object) => [keyId(object.key), object]))
   const running = objects.flatMap(({ key, body }) =>

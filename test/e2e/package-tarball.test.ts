@@ -35,6 +35,7 @@ describe('the tarball', () => {
   test('ships the bundle, what the embedded cluster is built from, and the papers', () => {
     for (const file of [
       'dist/fettle.js',
+      'dist/fettle-sync.js',
       'bin/fettle.js',
       'cluster/go.mod',
       'cluster/go.sum',

@@ -76,9 +76,9 @@ export async function prepareSync(test: Test, { kubeconfig = '' } = {}): Promise
   }
 }
 
-/** What every namespace has is no news. */
-function isTold({ do: does, key }: Step): boolean {
-  return does !== 'keep' || !(key.kind === 'Namespace' || ['kube-root-ca.crt', 'default'].includes(key.name))
+/** What every namespace has, and what controllers make, is no news. */
+function isTold(step: Step): boolean {
+  return step.do !== 'keep' || !['cluster-scoped', 'owned', 'revisions', 'root-ca', 'sa-default'].includes(step.rule)
 }
 
 /** The program on a machine whose clock says a later time. */

@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Inventory, Member, Verdict } from '../inventory-record.ts'
 
 /** What one shard holds. */
