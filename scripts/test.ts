@@ -39,9 +39,13 @@ const stages: readonly Stage[] = [
       kube: [
         ...['kube-', 'api-', 'package-', 'install-chart', 'install-commands', 'install-image'],
         ...['dev-refusals', 'dev-interrupt', 'controller-', 'fleet-crash'],
+        ...['sync-acceptance-a', 'sync-acceptance-d', 'sync-acceptance-f', 'sync-acceptance-m'],
       ],
-      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash'],
-      dev: ['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real', 'soak', 'sync-'],
+      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash', 'sync-acceptance-s'],
+      dev: [
+        ...['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real', 'soak'],
+        ...['sync-ap', 'sync-c', 'sync-h', 'sync-i', 'sync-o', 'sync-p', 'sync-s', 'sync-y'],
+      ],
     },
   },
 ]

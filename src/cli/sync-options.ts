@@ -39,6 +39,7 @@ export interface SyncFlags extends SyncNameFlags {
   readonly ignore: readonly string[]
   readonly ignoreFile: readonly string[]
   readonly conflicts: Policy['conflicts']
+  /** Seconds, as are all times that people say. */
   readonly grace: number
   readonly pruneAfter: Policy['deletion']['pruneAfter']
   readonly maxDeletes: number
@@ -51,11 +52,17 @@ export interface SyncFlags extends SyncNameFlags {
   readonly timeout: number
 }
 
-const collect = (value: string, before: readonly string[]) => [...before, value]
+const collect = (value: string, before: readonly string[] = []) => [...before, value]
+
+function namespacesOf(value: string, before?: readonly string[]): readonly string[] {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value))
+    throw new InvalidArgumentError('a namespace has small letters, digits and - only.')
+  return collect(value, before)
+}
 
 export function addSyncNameOptions(command: Command): Command {
   return addClusterOptions(command)
-    .requiredOption('-n, --namespace <name>', 'namespace that the Sync may touch; may be said again', collect, [])
+    .requiredOption('-n, --namespace <name>', 'namespace that the Sync may touch; may be said again', namespacesOf)
     .option('--name <name>', 'name of the Sync; the first namespace if not given')
 }
 
@@ -101,8 +108,8 @@ export function addSyncOptions(command: Command): Command {
     .option(
       '--grace <seconds>',
       'how long strangers are shown before they are deleted',
-      secondsOf,
-      carefulDeletion.strangerGraceMs,
+      countOf,
+      carefulDeletion.strangerGraceMs / 1_000,
     )
     .addOption(
       new Option('--prune-after <when>', 'when deletions may begin')
@@ -121,16 +128,12 @@ export function addSyncOptions(command: Command): Command {
       collect,
       [],
     )
-    .option('--timeout <seconds>', 'how long to wait until all is healthy, and until all is gone', secondsOf, 600_000)
+    .option('--timeout <seconds>', 'how long to wait until all is healthy, and until all is gone', countOf, 600)
 }
 
 function countOf(value: string): number {
   if (!/^\d{1,6}$/.test(value)) throw new InvalidArgumentError('say a whole number.')
   return Number(value)
-}
-
-function secondsOf(value: string): number {
-  return countOf(value) * 1_000
 }
 
 export function syncNameOf({ name, namespace }: SyncNameFlags): string {
@@ -153,7 +156,7 @@ export function settingsOf(flags: SyncFlags): SyncSettings {
       conflicts: flags.conflicts,
       deletion: {
         ...carefulDeletion,
-        strangerGraceMs: flags.grace,
+        strangerGraceMs: flags.grace * 1_000,
         pruneAfter: flags.pruneAfter,
         maxDeletes: flags.maxDeletes,
         allowDataDeletion: flags.allowDataDeletion,
@@ -164,8 +167,8 @@ export function settingsOf(flags: SyncFlags): SyncSettings {
     namespaceRule: 'fill',
     ignoreFiles: flags.ignoreFile,
     allowRewrite: flags.allowRewrite,
-    healthTimeoutMs: flags.timeout,
-    deleteTimeoutMs: flags.timeout,
+    healthTimeoutMs: flags.timeout * 1_000,
+    deleteTimeoutMs: flags.timeout * 1_000,
   }
 }
 

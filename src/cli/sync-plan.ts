@@ -17,9 +17,17 @@ import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
 type PlanFlags = SyncFlags & { readonly output: 'text' | 'json' | 'markdown'; readonly verbose: boolean }
 
 /** Exit codes of everything that plans: 0 nothing to do, 2 changes are pending, 3 a person has to decide. */
-export function planExitCode({ steps, halts }: Plan): number {
-  if (halts.length > 0 || steps.some((step) => step.do === 'conflict')) return 3
-  return steps.some(({ do: does }) => does !== 'keep' && does !== 'wait') ? 2 : 0
+export function planExitCode(plan: Plan): number {
+  if (needsPerson(plan)) return 3
+  return plan.steps.some(({ do: does }) => does !== 'keep' && does !== 'wait') ? 2 : 0
+}
+
+/** Something is not ours to decide: a conflict, a budget, a confirmation. */
+export function needsPerson({ steps, halts }: Plan): boolean {
+  return (
+    halts.length > 0 ||
+    steps.some((step) => step.do === 'conflict' || (step.do === 'wait' && step.waitsFor === 'confirmation'))
+  )
 }
 
 export function addSyncPlanCommands(sync: Command, context: CliContext): void {

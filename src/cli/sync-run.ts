@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { keyText, type Outcome, planText, type Run, runSyncAlways, runSyncOnce, type Survey } from '../sync/index.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
-import { planExitCode } from './sync-plan.ts'
+import { needsPerson, planExitCode } from './sync-plan.ts'
 
 type RunFlags = SyncFlags & { readonly yes: boolean; readonly once?: boolean; readonly watch?: boolean }
 
@@ -69,7 +69,7 @@ function runExitCode({ found, outcome }: Run): number {
     return found.plan.steps.some((step) => step.do === 'conflict') ? 3 : 1
   // Nothing was done: because there is nothing to do, or because the mode is observe.
   if (outcome?.is === 'Quiet') return planExitCode(found.plan)
-  return found.plan.halts.length > 0 ? 3 : 0
+  return needsPerson(found.plan) ? 3 : 0
 }
 
 export function outcomeText({ found, outcome }: Run): string {
@@ -89,11 +89,13 @@ export function outcomeText({ found, outcome }: Run): string {
 
 function summary({ is, created, changed, gone }: Outcome, { plan }: Survey): string {
   if (is === 'Failed') return 'failed; what was applied stays, and nothing more was deleted'
+  const waits = plan.steps.filter((step) => step.do === 'wait').length
   const parts = [
     ...(created.length > 0 ? [`${created.length} created`] : []),
     ...(changed.length > 0 ? [`${changed.length} changed`] : []),
     ...(gone.length > 0 ? [`${gone.length} gone`] : []),
     `${plan.unchanged} unchanged`,
+    ...(waits > 0 ? [`${waits} to be deleted later: see the plan`] : []),
   ]
   if (is === 'Quiet' && planExitCode(plan) === 2) return 'nothing was changed, because the mode is observe'
   const state =

@@ -1,4 +1,5 @@
 import type { Resource } from '../kube/index.ts'
+import type { Clock } from '../time/index.ts'
 import { type Applied, applyObject } from './apply/apply-object.ts'
 import { ApplyFault } from './apply/fault.ts'
 import { replaceObject, replaceRuleOf } from './apply/replace.ts'
@@ -180,7 +181,7 @@ class CarryingOut {
     if (live && rule === 'always') return replaceObject(client, resource, { declared, live }, anew)
     try {
       const target = { declared, ...(live ? { live } : {}), isAdopted: step.do === 'adopt' }
-      return await applyObject(client, resource, target, options)
+      return await patiently(clock, this.#signal, () => applyObject(client, resource, target, options))
     } catch (error) {
       if (!live || !(error instanceof ApplyFault) || error.code !== 'Immutable' || rule === 'never') throw error
       this.#remarks.push(`${keyText(step.key)} is replaced: ${error.message}`)
@@ -355,7 +356,23 @@ function annotationsOf({ declared }: ApplyStep): object {
   return metadata?.annotations ?? {}
 }
 
+const mostAttempts = 4
+
+/** A server that fails once may have changed its store's leader. The client itself repeats only what it was told to. */
+async function patiently<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ApplyFault) || error.code !== 'Unavailable' || attempt >= mostAttempts) throw error
+      await clock.sleep(250 * 2 ** attempt, signal)
+    }
+  }
+}
+
 function failureText({ key, declared }: ApplyStep, error: unknown): string {
+  // It names the object and its file itself.
+  if (error instanceof ApplyFault) return error.message
   const why = error instanceof Error ? error.message : String(error)
   return `${keyText(key)} (${provenanceText(declared.from)}): ${why}`
 }

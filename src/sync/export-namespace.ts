@@ -31,7 +31,7 @@ export async function exportNamespace(
 ): Promise<Exported> {
   const catalog = await readCatalog(client, signal)
   const full = catalog.kinds
-    .filter(({ resource }) => resource.namespaced)
+    .filter(({ resource, verbs }) => resource.namespaced && verbs.includes('list'))
     .map(({ resource: { group, version, kind } }) => ({
       apiVersion: group === '' ? version : `${group}/${version}`,
       kind,

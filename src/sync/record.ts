@@ -35,7 +35,8 @@ export function waiting(inventory: Inventory, plan: Plan): Inventory {
   return {
     ...inventory,
     strangers,
-    members: inventory.members.map(({ orphanedAt: _, ...member }): Member => {
+    members: inventory.members.map((known): Member => {
+      const { orphanedAt: _, ...member } = known
       const orphanedAt = memberSince.get(keyId(member.key))
       return orphanedAt === undefined ? member : { ...member, orphanedAt }
     }),

@@ -170,7 +170,7 @@ function declaredBy(
   if ('set' in rendered) return rendered.set
   const count = rendered.problems.length
   throw new SyncRejected(
-    `git declares what cannot be read: ${count} problem${count === 1 ? '' : 's'}`,
+    `git declares what cannot be put in force: ${count} problem${count === 1 ? '' : 's'}`,
     rendered.problems,
     judged,
   )

@@ -22,7 +22,7 @@ export interface Doomed {
   /** Aborts at the point: from then on nothing leaves the process. */
   readonly death: AbortSignal
   /** It ends in another way than by its death. */
-  end(): void
+  readonly end: () => void
 }
 
 /** A client whose process dies at one of its writes. */

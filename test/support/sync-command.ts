@@ -4,26 +4,33 @@ import { isNotFound, type KubeObject, type Resource, resources } from '../../src
 import type { Plan } from '../../src/sync/index.ts'
 import type { Step } from '../../src/sync/plan/steps.ts'
 import { type Ground, prepareGround, type Test } from './e2e-cluster.ts'
-import { type FettleOptions, type FettleResult, fettle, fromBundle, startFettle } from './fettle-process.ts'
+import {
+  type FettleOptions,
+  type FettleProcess,
+  type FettleResult,
+  fettle,
+  fromBundle,
+  startFettle,
+} from './fettle-process.ts'
 import { makeRepository, type SyncRepository } from './sync-repository.ts'
 
-/** Of some commands all have to be said: which flags they take. */
-const remembering = new Set(['status', 'history', 'approve', 'keep', 'release', 'adopt', 'verify'])
+/** Commands about what is remembered: they read no repository. */
+const remembering = new Set(['status', 'history', 'approve', 'keep', 'release', 'adopt', 'verify', 'export'])
 
 export interface SyncScene extends Ground {
   readonly repository: SyncRepository
   /** One command, with the flags that each needs. */
-  sync(verb: string, ...args: readonly string[]): Promise<FettleResult>
+  readonly sync: (verb: string, ...args: readonly string[]) => Promise<FettleResult>
   /** `run --once --yes` that ends with this exit code. */
-  run(code: number, ...args: readonly string[]): Promise<FettleResult>
+  readonly run: (code: number, ...args: readonly string[]) => Promise<FettleResult>
   /** The same, but the clock of its machine is this much ahead. */
-  runLater(seconds: number, code: number, ...args: readonly string[]): Promise<FettleResult>
-  plan(...args: readonly string[]): Promise<ShownPlan>
-  /** In the words of a shell: what to call, and that it has not ended yet. */
-  start(verb: string, ...args: readonly string[]): ReturnType<typeof startFettle>
-  read<T extends KubeObject>(resource: Resource, name: string, namespace?: string): Promise<T | undefined>
+  readonly runLater: (seconds: number, code: number, ...args: readonly string[]) => Promise<FettleResult>
+  readonly plan: (...args: readonly string[]) => Promise<ShownPlan>
+  /** A command that goes on. */
+  readonly start: (verb: string, ...args: readonly string[]) => FettleProcess
+  readonly read: <T extends KubeObject>(resource: Resource, name: string, namespace?: string) => Promise<T | undefined>
   /** Those of the names that there are. */
-  configMaps(...names: readonly string[]): Promise<readonly string[]>
+  readonly configMaps: (...names: readonly string[]) => Promise<readonly string[]>
 }
 
 export interface ShownPlan extends Omit<Plan, 'steps'> {
@@ -40,8 +47,7 @@ export async function prepareSync(test: Test, { kubeconfig = '' } = {}): Promise
   const argv = (verb: string, args: readonly string[]) => [
     ...['sync', verb, '--kubeconfig', kubeconfig || adminKubeconfig(ground.record)],
     ...(args.includes('--namespace') ? [] : ['--namespace', ground.namespace]),
-    ...(remembering.has(verb) || verb === 'export' ? [] : ['--url', repository.folder]),
-    ...(remembering.has(verb) || verb === 'export' || args.includes('--branch') ? [] : ['--branch', 'main']),
+    ...(remembering.has(verb) ? [] : ['--url', repository.folder, '--branch', 'main']),
     ...args,
   ]
   const sync = (verb: string, ...args: readonly string[]) => fettle(argv(verb, args))
@@ -78,7 +84,9 @@ export async function prepareSync(test: Test, { kubeconfig = '' } = {}): Promise
 
 /** What every namespace has, and what controllers make, is no news. */
 function isTold(step: Step): boolean {
-  return step.do !== 'keep' || !['cluster-scoped', 'owned', 'revisions', 'root-ca', 'sa-default'].includes(step.rule)
+  return (
+    step.do !== 'keep' || !['cluster-scoped', 'owned', 'revisions', 'root-ca', 'sa-default', 'self'].includes(step.rule)
+  )
 }
 
 /** The program on a machine whose clock says a later time. */

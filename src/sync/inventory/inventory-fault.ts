@@ -1,4 +1,6 @@
 export type InventoryFaultCode =
+  /** The namespace in which it is stored does not exist. */
+  | 'NoNamespace'
   /** What is stored cannot be read, or a part of it is missing. */
   | 'Damaged'
   /** The name is taken by something that is no inventory of this Sync. */

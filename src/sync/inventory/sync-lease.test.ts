@@ -231,3 +231,16 @@ test('a signal that aborts while it waits ends the waiting with its reason', asy
   await clock.advance(0)
   expect(second.error).toEqual(new Error('interrupted'))
 })
+
+test('a namespace that is not there is named, with what to do', async () => {
+  const { cluster, clock, enter } = stage()
+  const end = enter(
+    () => Promise.resolve('never'),
+    {},
+    cluster.client((_, what) => (what.startsWith('create') ? 'not found' : 'answered')),
+  )
+  await clock.advance(0)
+  expect(end.error).toMatchObject({
+    message: expect.stringMatching(/^namespace shop, .* is not there: create it first/),
+  })
+})

@@ -12,6 +12,7 @@ import {
   runAsLeader,
 } from '../../kube/index.ts'
 import type { Clock } from '../../time/index.ts'
+import { InventoryFault } from './inventory-fault.ts'
 import { labelValue, syncLabel } from './inventory-secrets.ts'
 
 const times = { leaseDurationMs: 15_000, renewEveryMs: 2_000, renewDeadlineMs: 10_000 }
@@ -146,7 +147,14 @@ async function createIfFirst(client: KubeClient, ref: LeaseRef, signal: AbortSig
   if (parent) return false
   const name = labelValue(ref.name.replace(/^fettle-sync-/, ''))
   const metadata = { ...ref, labels: { [syncLabel]: name }, annotations: { [releasedAnnotation]: '0' } }
-  await orUndefined(isAlreadyExists, () => client.create<Lease>(resources.leases, { metadata }, { signal }))
+  try {
+    await orUndefined(isAlreadyExists, () => client.create<Lease>(resources.leases, { metadata }, { signal }))
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    const remedy = `create it first (kubectl create namespace ${ref.namespace}), also if git declares it`
+    const message = `namespace ${ref.namespace}, where the Sync remembers what it did, is not there: ${remedy}`
+    throw new InventoryFault('NoNamespace', message, { cause: error })
+  }
   return true
 }
 

@@ -37,7 +37,7 @@ export function reasonToWait(orphan: Orphan, input: PlanInput): WaitStep | undef
   const { deletion } = input.policy
   const since = orphanedAt(orphan, input)
   if (needsConfirmation(object) && !input.permits.confirmed.includes(object.uid))
-    return waitStep(orphan, since, 'confirmation', `a person has to confirm that ${object.uid} goes`)
+    return waitStep(orphan, since, 'confirmation', `a person has to confirm that it goes (--confirm ${object.uid})`)
   const untilMs = Date.parse(since) + (member ? deletion.memberGraceMs : deletion.strangerGraceMs)
   if (input.nowMs >= untilMs) return undefined
   return { ...waitStep(orphan, since, 'grace', 'nothing declares it'), until: new Date(untilMs).toISOString() }

@@ -51,7 +51,7 @@ Adopt
   * ConfigMap shop/there (there.yaml:1): it is there already and becomes ours
 Wait
   . Secret shop/hand-made: nothing declares it; deleted in 9m
-  . Deployment.apps shop/later: a person has to confirm that uid of Deployment/later goes
+  . Deployment.apps shop/later: a person has to confirm that it goes (--confirm uid of Deployment/later)
 Forget
   . ConfigMap shop/gone: nothing declares it, and it is gone
 Keep
@@ -61,7 +61,7 @@ Conflict
 Nothing is deleted. Over budget: the plan deletes 2 objects that count as 6, because data and what takes others along counts five-fold; 3 may go at once
   to go on: read the list, then give --allow-deletes 6 or --approve ${opened.hash}, or commit with the trailer "Sync-Allow-Deletes: 6"
 1 object is as declared
-Deletions count 6 of 3
+Deletions count 6; up to 3 need no approval
 Plan ${opened.hash}
 `)
 })

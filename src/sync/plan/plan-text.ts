@@ -130,7 +130,7 @@ function closingLines({ steps, hash, unchanged, budget }: Plan): string[] {
   const same = `${unchanged} ${unchanged === 1 ? 'object is' : 'objects are'} as declared`
   return [
     isQuiet ? `Nothing to do: ${same}` : same[0]?.toUpperCase() + same.slice(1),
-    ...(budget.used > 0 ? [`Deletions count ${budget.used} of ${budget.limit}`] : []),
+    ...(budget.used > 0 ? [`Deletions count ${budget.used}; up to ${budget.limit} need no approval`] : []),
     `Plan ${hash}`,
   ]
 }

@@ -42,7 +42,7 @@ export function declare(manifest: Manifest, options: RenderOptions): Declared {
     say(
       from.line,
       `${keyText(key)} belongs to the whole cluster, and this Sync may not write it; ` +
-        `allow ${group === '' ? kind : `${kind}.${group}`} by that name for it, or leave the object out`,
+        `allow ${group === '' ? kind : `${kind}.${group}`}=${name} for it (--cluster-kind), or leave the object out`,
     )
   if (group === '' && kind === 'Secret') checkSecret(value, say, manifest)
   const body = bodyOf(value, key)
@@ -142,9 +142,15 @@ function namespaceOf(
   else
     say(
       lineOf('metadata', 'namespace'),
-      `the ${object} is in a namespace that this Sync may not touch; it may touch ${allowed}: allow it, or move the object`,
+      `the ${object} is in ${placeText(written)} this Sync may not touch; it may touch ${allowed}: allow it, or move the object`,
     )
   return undefined
+}
+
+/** A name that is none could say anything. */
+function placeText(namespace: Json): string {
+  const isName = typeof namespace === 'string' && /^[a-z0-9-]{1,63}$/.test(namespace)
+  return isName ? `namespace ${namespace}, which` : 'a namespace that'
 }
 
 function isAllowed(

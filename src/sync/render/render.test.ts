@@ -199,7 +199,12 @@ test('large numbers are exact', () => {
 test.for<[RenderOptions['namespaceRule'], string[], string, string | RegExp]>([
   ['fill', ['shop'], '', 'shop'],
   ['fill', ['shop'], 'shop', 'shop'],
-  ['fill', ['shop'], 'other', /^the ConfigMap a is in a namespace that this Sync may not touch; it may touch shop: /],
+  [
+    'fill',
+    ['shop'],
+    'other',
+    /^the ConfigMap a is in namespace other, which this Sync may not touch; it may touch shop: /,
+  ],
   ['fill', ['shop', 'till'], 'till', 'till'],
   ['fill', ['shop', 'till'], '', /^nothing says which of the namespaces shop, till the ConfigMap a goes to; /],
   ['force', ['shop'], 'other', 'shop'],
@@ -227,7 +232,7 @@ test.for<[string, string, RegExp | undefined]>([
   [
     'another name',
     clusterRole('other'),
-    /^ClusterRole\.rbac\.authorization\.k8s\.io other belongs to the whole cluster, and this Sync may not write it; allow ClusterRole\.rbac/,
+    /^ClusterRole\.rbac\.authorization\.k8s\.io other belongs to the whole cluster, and this Sync may not write it; allow ClusterRole\.rbac\.authorization\.k8s\.io=other for it/,
   ],
   ['an allowed namespace', 'apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}', undefined],
   [
