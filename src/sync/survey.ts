@@ -6,8 +6,10 @@ import type { DeclaredObject, DeclaredSet, RenderProblem } from './declared.ts'
 import { setIdOf } from './inventory/apply-set.ts'
 import type { InventoryStore } from './inventory/store.ts'
 import type { Inventory } from './inventory-record.ts'
-import { keyId } from './key.ts'
+import { type Key, keyId } from './key.ts'
 import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
+import { withLateKinds } from './observe/late-kinds.ts'
+import type { KindName } from './observe/looks.ts'
 import { observe } from './observe/observe.ts'
 import type { Observation, ObservedObject } from './observed.ts'
 import { planSync } from './plan/plan-sync.ts'
@@ -105,12 +107,13 @@ export async function survey(
 ): Promise<Survey> {
   const { policy, path } = settings
   report('reading git and the cluster')
-  const [catalog, memory, { tip, files }] = await Promise.all([
+  const [offered, memory, { tip, files }] = await Promise.all([
     readCatalog(client, signal),
     remembered(store, policy, signal),
     source.fetch(signal).then(async (tip) => ({ tip, files: await source.files(tip.sha, path, signal) })),
   ])
   const { inventory, hashKey, setId } = memory
+  const catalog = await withLateKinds(client, clock, offered, inventory.members.map(kindNameOf), signal)
   const commits = await commitsSince(source, inventory.revision, tip, settings, signal)
   const set = declaredBy(files, catalog, settings, { memory, commits })
   const observed = await observe(client, catalog, scopeOf(set, inventory, policy), signal)
@@ -181,15 +184,18 @@ export function servedAs(catalog: KnownCatalog, apiVersion: string, kind: string
   return catalog.versionsOf(group ?? '', kind).find(({ resource }) => resource.version === version)?.resource
 }
 
+function kindNameOf({ apiVersion, key }: { readonly apiVersion: string; readonly key: Key }): KindName {
+  return { apiVersion, kind: key.kind }
+}
+
 /** Members are known by their kinds; who wants to know of strangers has to look everywhere. */
 function scopeOf(
   set: DeclaredSet,
   { members }: Inventory,
   { namespaces, mode }: Policy,
 ): Parameters<typeof observe>[2] {
-  const kinds = new Map<string, { readonly apiVersion: string; readonly kind: string }>()
-  for (const { apiVersion, key } of [...members, ...set.objects])
-    kinds.set(`${apiVersion} ${key.kind}`, { apiVersion, kind: key.kind })
+  const kinds = new Map<string, KindName>()
+  for (const one of [...members, ...set.objects]) kinds.set(`${one.apiVersion} ${one.key.kind}`, kindNameOf(one))
   // What pods mount is not deleted under them.
   const looks = [...kinds.values(), { apiVersion: 'v1', kind: 'Pod' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }]
   const secrets = set.objects.filter(({ key }) => key.kind === 'Secret' && key.group === '')

@@ -84,9 +84,11 @@ export async function prepareSync(test: Test, { kubeconfig = '' } = {}): Promise
 
 /** What every namespace has, and what controllers make, is no news. */
 function isTold(step: Step): boolean {
-  return (
-    step.do !== 'keep' || !['cluster-scoped', 'owned', 'revisions', 'root-ca', 'sa-default', 'self'].includes(step.rule)
-  )
+  // What the cluster has outside of namespaces is there by other tests.
+  const isEverywhere =
+    step.do === 'keep' &&
+    (step.key.namespace === '' || ['owned', 'revisions', 'root-ca', 'sa-default', 'self'].includes(step.rule))
+  return !isEverywhere
 }
 
 /** The program on a machine whose clock says a later time. */
