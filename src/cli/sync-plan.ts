@@ -9,6 +9,7 @@ import {
   planText,
   portsOf,
   provenanceText,
+  type Step,
   survey,
 } from '../sync/index.ts'
 import type { CliContext } from './context.ts'
@@ -19,7 +20,12 @@ type PlanFlags = SyncFlags & { readonly output: 'text' | 'json' | 'markdown'; re
 /** Exit codes of everything that plans: 0 nothing to do, 2 changes are pending, 3 a person has to decide. */
 export function planExitCode(plan: Plan): number {
   if (needsPerson(plan)) return 3
-  return plan.steps.some(({ do: does }) => does !== 'keep' && does !== 'wait') ? 2 : 0
+  return plan.steps.some((step) => (step.do !== 'keep' && step.do !== 'wait') || isLeaving(step)) ? 2 : 0
+}
+
+/** A deletion of something that is ours is under way: until it has ended, the namespace is not what git says. */
+export function isLeaving(step: Step): boolean {
+  return step.do === 'wait' && step.waitsFor === 'removal' && !step.isStranger
 }
 
 /** Something is not ours to decide: a conflict, a budget, a confirmation. */

@@ -1,8 +1,17 @@
 import type { Command } from 'commander'
-import { keyText, type Outcome, planText, type Run, runSyncAlways, runSyncOnce, type Survey } from '../sync/index.ts'
+import {
+  keyText,
+  type Outcome,
+  type Plan,
+  planText,
+  type Run,
+  runSyncAlways,
+  runSyncOnce,
+  type Survey,
+} from '../sync/index.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
-import { needsPerson, planExitCode } from './sync-plan.ts'
+import { isLeaving, needsPerson, planExitCode } from './sync-plan.ts'
 
 type RunFlags = SyncFlags & { readonly yes: boolean; readonly once?: boolean; readonly watch?: boolean }
 
@@ -63,13 +72,14 @@ async function mayCarryOut({ plan }: Survey, isYes: boolean, context: CliContext
   return answer.trim() === 'yes'
 }
 
-/** 0: the namespace equals git. 3: it does but for what a person has to decide. 1: it does not. */
+/** 0: the namespace equals git. 3: it does but for what a person has to decide, 2: for what is still leaving. 1: it does not. */
 function runExitCode({ found, outcome }: Run): number {
   if (outcome?.is === 'Failed' || outcome?.is === 'Rejected')
     return found.plan.steps.some((step) => step.do === 'conflict') ? 3 : 1
   // Nothing was done: because there is nothing to do, or because the mode is observe.
   if (outcome?.is === 'Quiet') return planExitCode(found.plan)
-  return needsPerson(found.plan) ? 3 : 0
+  if (needsPerson(found.plan)) return 3
+  return found.plan.steps.some(isLeaving) ? 2 : 0
 }
 
 export function outcomeText({ found, outcome }: Run): string {
@@ -97,8 +107,12 @@ function summary({ is, created, changed, gone }: Outcome, { plan }: Survey): str
     `${plan.unchanged} unchanged`,
     ...(waits > 0 ? [`${waits} to be deleted later: see the plan`] : []),
   ]
-  if (is === 'Quiet' && planExitCode(plan) === 2) return 'nothing was changed, because the mode is observe'
-  const state =
-    plan.halts.length > 0 ? 'what git declares is there, and deletions are halted' : 'the namespace equals git'
-  return `${state} (${parts.join(', ')})`
+  const isLeft = plan.steps.some(isLeaving)
+  if (is === 'Quiet' && planExitCode(plan) === 2 && !isLeft) return 'nothing was changed, because the mode is observe'
+  return `${stateText(plan, isLeft)} (${parts.join(', ')})`
+}
+
+function stateText({ halts }: Plan, isLeft: boolean): string {
+  if (isLeft) return 'objects are still being deleted; run again when they are gone'
+  return halts.length > 0 ? 'what git declares is there, and deletions are halted' : 'the namespace equals git'
 }

@@ -49,14 +49,19 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
     )
 
   addSyncNameOptions(sync.command('release'))
-    .description('an object is no longer the business of the Sync: it stays as it is, and nobody watches it')
+    .description(
+      'an object is no longer the business of the Sync: it is marked to be kept, in mode total too, and nobody watches it',
+    )
     .argument('<object>', 'Kind[.group]/name')
     .action(async (text: string, flags: MemoryFlags) => {
       const key = await withMemory(flags, async ({ client, memory: { inventory }, name }) => {
         const key = keyOf(text, flags.namespace, await readCatalog(client, context.signal))
         if (!inventory.members.some((member) => keyId(member.key) === keyId(key)))
           throw new CliFault(`${keyText(key)} is no member of the Sync`)
-        await patchObject(client, key, { metadata: { labels: { [partOfLabel]: null } } }, name, context.signal)
+        // Without the mark it would be a stranger, which mode total deletes.
+        const annotations = { [keepAnnotation]: `released from Sync ${name}` }
+        const body = { metadata: { labels: { [partOfLabel]: null }, annotations } }
+        await patchObject(client, key, body, name, context.signal)
         return key
       })
       await changeMemory(flags, context, (inventory) => ({

@@ -72,6 +72,24 @@ test('what a finalizer holds stays ours: it is named, remembered, and gone with 
   expect((await sync('status')).stdout).toContain('2 objects, 2 healthy')
 })
 
+test('what git declares and somebody is deleting is not there: the run says so, and makes it anew once it is gone', async (context) => {
+  const { repository, run, plan, read, admin, namespace } = await prepareSync(context)
+  repository.commit('all', configMapFiles('leaving', 'stays'))
+  await run(0)
+  const ref = { name: 'leaving', namespace }
+  const finalizers = (names: readonly string[]) =>
+    admin.patch(resources.configMaps, ref, { type: 'merge', body: { metadata: { finalizers: names } } })
+  await finalizers(['example.org/backup'])
+  context.onTestFinished(async () => void (await finalizers([]).catch(() => undefined)))
+  const { uid = '' } = (await read(resources.configMaps, 'leaving'))?.metadata ?? {}
+  await admin.delete(resources.configMaps, ref, { uid })
+  expect((await plan()).code).toBe(2)
+  expect((await run(2)).stdout).not.toContain('equals git')
+  await finalizers([])
+  await run(0)
+  expect((await read(resources.configMaps, 'leaving'))?.metadata.uid).not.toBe(uid)
+})
+
 test('a definition and its instance come in one commit; when both are removed, the definition waits for a word', async (context) => {
   const { repository, run, plan, read, namespace, admin } = await prepareSync(context)
   const { manifest, instance, resource, name, group } = customKind(namespace)

@@ -114,6 +114,19 @@ test('what a person keeps stays when git drops it; what is released is nobody’
   expect(await configMaps('kept', 'released', 'adopted')).toEqual(['kept', 'released'])
 })
 
+test('what was released is no stranger to be deleted: it stays in mode total, too', async (context) => {
+  const { repository, run, runLater, plan, sync, configMaps } = await prepareSync(context)
+  const total = ['--mode', 'total', '--grace', '1']
+  repository.commit('all', configMapFiles('a', 'b', 'c', 'released'))
+  await run(0)
+  expect(await sync('release', 'ConfigMap/released')).toMatchObject({ code: 0 })
+  repository.commit('less', { 'released.yaml': undefined })
+  expect((await plan(...total)).deeds).toEqual(['keep released'])
+  await run(0, ...total)
+  await runLater(7_200, 0, ...total)
+  expect(await configMaps('released')).toEqual(['released'])
+})
+
 test('two Syncs declare one object: the second is told whose it is, and writes nothing at all', async (context) => {
   const { repository, run, read, configMaps } = await prepareSync(context)
   repository.commit('both', {
