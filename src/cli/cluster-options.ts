@@ -1,6 +1,14 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { type ConnectedClient, connect, isNotFound, type KubeObject, loadConfig, type Resource } from '../kube/index.ts'
+import {
+  type ConnectedClient,
+  connect,
+  type Guard,
+  isNotFound,
+  type KubeObject,
+  loadConfig,
+  type Resource,
+} from '../kube/index.ts'
 import { CliFault } from './context.ts'
 
 export interface ClusterFlags {
@@ -15,12 +23,17 @@ export function addClusterOptions(command: Command): Command {
     .option('--context <name>', 'context of the kubeconfig to use')
 }
 
-export async function withCluster<T>(flags: ClusterFlags, work: (client: ConnectedClient) => Promise<T>): Promise<T> {
+/** A guard refuses requests before they leave. */
+export async function withCluster<T>(
+  flags: ClusterFlags,
+  work: (client: ConnectedClient) => Promise<T>,
+  guard?: Guard,
+): Promise<T> {
   const config = await loadConfig({
     ...(flags.kubeconfig ? { path: flags.kubeconfig } : {}),
     ...(flags.context ? { context: flags.context } : {}),
   })
-  const client = connect(config, { component: 'cli', version: manifest.version })
+  const client = connect(config, { component: 'cli', version: manifest.version, ...(guard ? { guard } : {}) })
   try {
     return await work(client)
   } finally {

@@ -1,6 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' }
 import type { ConnectedClient } from '../kube/index.ts'
-import { type InventoryStore, type Memory, openInventory, remembered } from '../sync/index.ts'
+import { fenceOf, type InventoryStore, type Memory, openInventory, remembered } from '../sync/index.ts'
 import { withCluster } from './cluster-options.ts'
 import { CliFault } from './context.ts'
 import { type SyncNameFlags, syncNameOf } from './sync-options.ts'
@@ -16,8 +16,12 @@ interface StoreParts {
 /** Where a Sync remembers, whatever is there. */
 export async function withStore<T>(flags: MemoryFlags, work: (parts: StoreParts) => Promise<T>): Promise<T> {
   const name = syncNameOf(flags)
-  return withCluster(flags, (client) =>
-    work({ client, name, store: openInventory(client, { name, namespaces: flags.namespace }, manifest.version) }),
+  return withCluster(
+    flags,
+    (client) =>
+      work({ client, name, store: openInventory(client, { name, namespaces: flags.namespace }, manifest.version) }),
+    // Members of the whole cluster can be kept and released as well.
+    fenceOf({ namespaces: flags.namespace, clusterKinds: [{ kind: '*', group: '*', names: '*' }] }),
   )
 }
 

@@ -5,6 +5,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import type { ConnectedClient } from '../kube/index.ts'
 import {
   carefulDeletion,
+  fenceOf,
   type GitSource,
   type Mode,
   openSource,
@@ -218,16 +219,19 @@ export async function withSync<T>(
       signal: context.signal,
     })
     const opened = source
-    return await withCluster(flags, (client) =>
-      work({
-        client,
-        clock: systemClock,
-        source: opened,
-        settings,
-        permits: permitsOf(flags),
-        version: manifest.version,
-        report: (line) => progress.update(line),
-      }),
+    return await withCluster(
+      flags,
+      (client) =>
+        work({
+          client,
+          clock: systemClock,
+          source: opened,
+          settings,
+          permits: permitsOf(flags),
+          version: manifest.version,
+          report: (line) => progress.update(line),
+        }),
+      fenceOf(settings.policy),
     )
   } catch (error) {
     if (!(error instanceof SyncRejected)) throw error
