@@ -1,5 +1,5 @@
 import {
-  isConflict,
+  hasCode,
   type JsonPatchStep,
   type KubeClient,
   type KubeObject,
@@ -137,7 +137,8 @@ export async function writeEntries(
       )
       return patched as unknown as JsonObject
     } catch (error) {
-      if (!isConflict(error) || attempt >= mostAttempts) throw error
+      // Whether a write in doubt has happened is seen in the object.
+      if (!hasCode(error, 'Conflict', 'UnknownOutcome') || attempt >= mostAttempts) throw error
       live = (await client.get<KubeObject>(resource, ref, { signal })) as unknown as JsonObject
     }
   }

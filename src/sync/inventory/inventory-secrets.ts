@@ -1,5 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { hasCode, isNotFound, type KubeClient, type KubeObject, type ObjectMeta, resources } from '../../kube/index.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  hasCode,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type ObjectMeta,
+  type ObjectRef,
+  resources,
+} from '../../kube/index.ts'
 import { managerOf, type Policy } from '../policy.ts'
 import { idLabel, isForeignTooling, type SetParent, setIdOf, toolingAnnotation } from './apply-set.ts'
 import { InventoryFault } from './inventory-fault.ts'
@@ -11,6 +20,7 @@ export const syncLabel = 'fettle.dev/sync'
 export const inventoryType = 'fettle.dev/sync-inventory'
 
 const hashKeyBytes = 32
+const mostWriteAttempts = 3
 
 export interface SecretObject extends KubeObject {
   readonly type?: string
@@ -94,7 +104,7 @@ export class InventorySecrets {
       }
     }
     // One that lacks our label is somebody else's, or was tampered with.
-    parent ??= await this.#getParent(signal)
+    parent ??= await this.#get(this.parent, signal)
     if (parent) {
       const read = this.#readParent(parent, onDamage)
       for (let index = 0; index < read.state.shards; index++)
@@ -106,26 +116,48 @@ export class InventorySecrets {
     return { parent: undefined, shards }
   }
 
+  /** A write whose answer is lost is looked for before it is repeated: it may have happened. */
   async write(secret: Pick<SecretObject, 'metadata' | 'data'>, signal: AbortSignal): Promise<ObjectMeta> {
     const object = { ...secret, type: inventoryType }
     const options = { signal, fieldManager: 'fettle-sync-inventory' }
-    try {
-      const isNew = secret.metadata.resourceVersion === undefined
-      const { metadata } = isNew
-        ? await this.#client.create<SecretObject>(resources.secrets, object, options)
-        : await this.#client.replace<SecretObject>(resources.secrets, object, options)
-      return metadata
-    } catch (cause) {
-      if (!hasCode(cause, 'Conflict', 'AlreadyExists', 'NotFound')) throw cause
-      const { name, namespace } = secret.metadata
-      const what = hasCode(cause, 'AlreadyExists')
-        ? 'is there already'
-        : hasCode(cause, 'Conflict')
-          ? 'was written by somebody else'
-          : 'or its namespace is gone'
-      const message = `Secret ${namespace}/${name} ${what}: ${this.title} has to be read again`
-      throw new InventoryFault('Conflict', message, { cause })
+    const isNew = secret.metadata.resourceVersion === undefined
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { metadata } = isNew
+          ? await this.#client.create<SecretObject>(resources.secrets, object, options)
+          : await this.#client.replace<SecretObject>(resources.secrets, object, options)
+        return metadata
+      } catch (error) {
+        const isInDoubt = hasCode(error, 'UnknownOutcome')
+        // One that was in doubt may arrive after all, before its repetition.
+        const done = isInDoubt || attempt > 1 ? await this.#foundWritten(secret, signal) : undefined
+        if (done) return done
+        if (!isInDoubt || attempt >= mostWriteAttempts) throw this.#writeFault(secret.metadata, error)
+      }
     }
+  }
+
+  async #foundWritten(
+    { metadata, data }: Pick<SecretObject, 'metadata' | 'data'>,
+    signal: AbortSignal,
+  ): Promise<ObjectMeta | undefined> {
+    const stored = await this.#get({ name: metadata.name ?? '', namespace: this.parent.namespace }, signal)
+    const isAsSent =
+      isDeepStrictEqual(stored?.data, data) &&
+      isDeepStrictEqual(stored?.metadata.labels, metadata.labels) &&
+      isDeepStrictEqual(stored?.metadata.annotations, metadata.annotations)
+    return isAsSent ? stored?.metadata : undefined
+  }
+
+  #writeFault({ namespace, name }: ObjectMeta, cause: unknown): unknown {
+    if (!hasCode(cause, 'Conflict', 'AlreadyExists', 'NotFound')) return cause
+    const what = hasCode(cause, 'AlreadyExists')
+      ? 'is there already'
+      : hasCode(cause, 'Conflict')
+        ? 'was written by somebody else'
+        : 'or its namespace is gone'
+    const message = `Secret ${namespace}/${name} ${what}: ${this.title} has to be read again`
+    return new InventoryFault('Conflict', message, { cause })
   }
 
   #indexOf({ metadata: { name = '' } }: SecretObject): number | undefined {
@@ -134,9 +166,9 @@ export class InventorySecrets {
     return name.startsWith(prefix) && /^(0|[1-9]\d{0,4})$/.test(rest) ? Number(rest) : undefined
   }
 
-  async #getParent(signal: AbortSignal): Promise<SecretObject | undefined> {
+  async #get(ref: ObjectRef, signal: AbortSignal): Promise<SecretObject | undefined> {
     try {
-      return await this.#client.get<SecretObject>(resources.secrets, this.parent, { signal })
+      return await this.#client.get<SecretObject>(resources.secrets, ref, { signal })
     } catch (error) {
       if (isNotFound(error)) return undefined
       throw error

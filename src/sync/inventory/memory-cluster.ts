@@ -8,7 +8,7 @@ import {
 } from '../../kube/index.ts'
 
 /** What becomes of one request. */
-export type Fate = 'answered' | 'lost before' | 'answer lost' | 'forbidden' | 'not found' | 'hangs'
+export type Fate = 'answered' | 'lost before' | 'lost in doubt' | 'answer lost' | 'forbidden' | 'not found' | 'hangs'
 
 /** For unit tests: objects on an API server that compares and swaps as the real one does, and breaks as a test asks. */
 export class MemoryCluster {
@@ -26,6 +26,7 @@ export class MemoryCluster {
       this.seen.push(what)
       await Promise.resolve()
       if (mine === 'lost before') throw refusal('Unreachable')
+      if (mine === 'lost in doubt') throw refusal('UnknownOutcome')
       if (mine === 'forbidden') throw refusal('Forbidden')
       if (mine === 'not found') throw refusal('NotFound')
       if (mine === 'hangs') return new Promise<T>(() => undefined)
