@@ -33,7 +33,12 @@ export async function withCluster<T>(
     ...(flags.kubeconfig ? { path: flags.kubeconfig } : {}),
     ...(flags.context ? { context: flags.context } : {}),
   })
-  const client = connect(config, { component: 'cli', version: manifest.version, ...(guard ? { guard } : {}) })
+  const client = connect(config, {
+    component: 'cli',
+    version: manifest.version,
+    isPatient: true,
+    ...(guard ? { guard } : {}),
+  })
   try {
     return await work(client)
   } finally {

@@ -73,7 +73,7 @@ test('the watch is cut and the server away while a deletion is awaited: it is st
     { withinMs: 20_000 },
   )
   proxy.cutWatches()
-  proxy.blackout(1_500)
+  proxy.blackout(4_000)
   await finalizers([])
   const { code, stdout, stderr } = await running.finished
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/gone {5}ConfigMap .*held/)])

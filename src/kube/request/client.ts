@@ -29,6 +29,11 @@ export interface ClientOptions {
   /** Refuses requests before anything is sent. */
   readonly guard?: Guard
   readonly observer?: RequestObserver
+  /**
+   * A server that was there and is away is waited for until the deadline of each call. Without, a call fails after a
+   * second, which is right for whoever comes back to it anyway.
+   */
+  readonly isPatient?: boolean
   readonly clock?: Clock
   /** For jitter; 0 ≤ x < 1. */
   readonly random?: () => number
@@ -54,6 +59,7 @@ export function connect(config: ClusterConfig, options: ClientOptions): Connecte
     clock,
     random: options.random ?? Math.random,
     guard: options.guard,
+    isPatient: options.isPatient,
     userAgent: `fettle/${options.version ?? 'dev'} (${options.component})`,
   })
 

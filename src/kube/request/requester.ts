@@ -49,6 +49,7 @@ export interface RequesterParts {
   readonly random: () => number
   readonly guard?: Guard | undefined
   readonly userAgent: string
+  readonly isPatient?: boolean | undefined
 }
 
 /** The reason with which calls end when their client is closed. */
@@ -60,6 +61,7 @@ export class Requester {
   /** Of what is under way. */
   readonly #running = new Set<AbortController>()
   #isClosed = false
+  #hasAnswered = false
 
   constructor(parts: RequesterParts) {
     this.#parts = parts
@@ -200,7 +202,7 @@ export class Requester {
 
   async #pause(call: Call, error: ApiError, progress: Progress, leftMs: number, signal: AbortSignal): Promise<void> {
     progress.lastError = error
-    const { config, clock, random } = this.#parts
+    const { config, clock, random, isPatient = false } = this.#parts
     if (error.code === 'Unauthorized' && !progress.hasRefreshed && config.credentials.refresh(progress.credential)) {
       progress.hasRefreshed = true
       return
@@ -208,7 +210,14 @@ export class Requester {
     const { code, retryAfterMs } = error
     const { wasSent } = progress
     const decision = decideRetry(
-      { number: progress.attempts, code, wasSent, retryAfterMs, isRepeatable: call.isRepeatable },
+      {
+        number: progress.attempts,
+        code,
+        wasSent,
+        retryAfterMs,
+        isRepeatable: call.isRepeatable,
+        isWaitedFor: isPatient && this.#hasAnswered,
+      },
       random,
     )
     // Better the true reason now than "deadline" after a pointless wait.
@@ -246,6 +255,7 @@ export class Requester {
         signal,
       })
       status = answer.statusCode ?? 0
+      this.#hasAnswered = true
       return answer
     } finally {
       counters.note({

@@ -16,6 +16,8 @@ describe('decideRetry', () => {
     ['a write that was not sent', { wasSent: false }, 'again'],
     ['a write after a reset', {}, 'UnknownOutcome'],
     ['a read after five resets', { isRepeatable: true, number: 5 }, 'Unreachable'],
+    ['a read that waits, after many resets', { isRepeatable: true, number: 50, isWaitedFor: true }, 'again'],
+    ['a write that waits, and is in doubt', { number: 50, isWaitedFor: true }, 'UnknownOutcome'],
     ['a write told to come back', { code: 'TooManyRequests', retryAfterMs: 10 }, 'again'],
     ['a write told so ten times', { code: 'TooManyRequests', retryAfterMs: 10, number: 10 }, 'TooManyRequests'],
     ['a blocked eviction', { code: 'EvictionBlocked', retryAfterMs: 10 }, 'EvictionBlocked'],

@@ -11,6 +11,8 @@ export interface Attempt {
   readonly retryAfterMs?: number | undefined
   /** Sending it twice is the same as once: reads, server-side apply, deletes by UID, dry runs. */
   readonly isRepeatable: boolean
+  /** The server has answered before, and the caller rather waits for it until the deadline than fails. */
+  readonly isWaitedFor?: boolean
 }
 
 export type RetryDecision =
@@ -35,11 +37,11 @@ function isInDoubt({ code, isRepeatable, wasSent }: Attempt): boolean {
   return code === 'ServerTimeout' || (wasSent && (code === 'Unreachable' || code === 'Timeout'))
 }
 
-function mostAttempts({ code, isRepeatable, retryAfterMs }: Attempt): number {
+function mostAttempts({ code, isRepeatable, isWaitedFor, retryAfterMs }: Attempt): number {
   const isAsked = retryAfterMs !== undefined
   // With Retry-After a 503 says that nothing was done. Without, it may be a proxy that lost the server half-way.
   if (code === 'TooManyRequests' || (code === 'Unavailable' && isAsked)) return mostAskedAttempts
-  if (code === 'Unreachable') return mostConnectionAttempts
+  if (code === 'Unreachable') return isWaitedFor ? Number.POSITIVE_INFINITY : mostConnectionAttempts
   if (!isRepeatable) return 1
   if (code === 'Unavailable') return mostConnectionAttempts
   return isAsked && (code === 'Server' || code === 'ServerTimeout') ? mostConnectionAttempts : 1
