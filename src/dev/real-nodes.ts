@@ -189,11 +189,16 @@ async function waitUntilReady(
       if (isNotFound(error)) return undefined
       throw error
     })
-    if (node && isReady(node)) return
+    if (node && isReady(node) && !isKeptFree(node)) return
     report.working(`waiting for the kubelet of ${name}`)
     await sleep(200)
   }
   throw new DevFault(`${name} is not Ready after two minutes; see ${machineLogPath(realNode(record, name))}`)
+}
+
+/** The taint of a node that was not ready stays for a moment longer, and no pod goes there before it is gone. */
+function isKeptFree({ spec }: NodeObject): boolean {
+  return spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') ?? false
 }
 
 export async function stopRealNodes(record: ClusterRecord): Promise<void> {
