@@ -10,15 +10,17 @@ export const repository = resolve(import.meta.dirname, '../..')
 /** What people type in a checkout. Reading the sources takes it a second each time. */
 export const fromSources = [process.execPath, join(repository, 'bin/fettle.js')] as const
 
-/** What the package ships, a bundle, starts in a tenth of that; so tests that call it often use it. */
-export const fromBundle = [process.execPath, await bundle()] as const
+/** What the package ships, bundles, start in a tenth of that; so tests that call it often use them. */
+export const fromBundle = [process.execPath, await bundle('cli')] as const
+/** What runs for `fettle sync`. */
+export const fromSyncBundle = [process.execPath, await bundle('sync-cli')] as const
 
-async function bundle(): Promise<string> {
+async function bundle(entry: string): Promise<string> {
   // Inside the checkout, because the program looks for `cluster/` in the folders above it.
-  const outfile = join(repository, 'node_modules/.cache/fettle-test/fettle.mjs')
+  const outfile = join(repository, `node_modules/.cache/fettle-test/${entry}.mjs`)
   const part = `${outfile}.${process.pid}.mjs`
   await build({
-    entryPoints: [join(repository, 'src/main/cli.ts')],
+    entryPoints: [join(repository, `src/main/${entry}.ts`)],
     outfile: part,
     bundle: true,
     platform: 'node',
@@ -63,7 +65,7 @@ export interface FettleProcess {
 
 /** Starts the real program, in a process group of its own, as a shell would. */
 export function startFettle(args: readonly string[], options: FettleOptions = {}): FettleProcess {
-  const [command = '', ...before] = options.program ?? fromBundle
+  const [command = '', ...before] = options.program ?? (args[0] === 'sync' ? fromSyncBundle : fromBundle)
   const startedAt = Date.now()
   const child = spawn(command, [...before, ...args], {
     detached: true,

@@ -9,7 +9,7 @@ import {
   type FettleProcess,
   type FettleResult,
   fettle,
-  fromBundle,
+  fromSyncBundle,
   startFettle,
 } from './fettle-process.ts'
 import { makeRepository, type SyncRepository } from './sync-repository.ts'
@@ -93,7 +93,7 @@ function isTold(step: Step): boolean {
 
 /** The program on a machine whose clock says a later time. */
 function later(seconds: number): readonly string[] {
-  const [node, bundle] = fromBundle
+  const [node, bundle] = fromSyncBundle
   const shift = `const now = Date.now; Date.now = () => now() + ${seconds * 1_000}`
   return [node, '--import', `data:text/javascript,${encodeURIComponent(shift)}`, bundle]
 }
