@@ -49,42 +49,47 @@ async function applyLayer<T>(
   left: ApplyStep[],
 ): Promise<void> {
   const open = new Map(steps.map((step) => [keyId(step.key), step]))
-  const running = new Set<Promise<void>>()
   const isFree = ({ key, after }: ApplyStep) => after.every((need) => !open.has(keyId(need)) || isSame(need, key))
   const waiting = new Set(steps)
   const lost = new Set<string>()
-  const start = (step: ApplyStep) => {
-    waiting.delete(step)
-    const run = (async () => {
-      const id = keyId(step.key)
-      try {
-        await ready(step)
-        done.set(id, { step, result: await apply(step) })
-      } catch (error) {
-        signal.throwIfAborted()
-        failed.push({ step, error })
-        lost.add(id)
-      } finally {
-        open.delete(id)
-      }
-    })()
-    const settled: Promise<void> = run.finally(() => running.delete(settled))
-    running.add(settled)
-  }
-  while (waiting.size > 0 || running.size > 0) {
-    for (const step of waiting) {
-      if (running.size >= width) break
-      if (step.after.some((need) => lost.has(keyId(need)))) {
-        waiting.delete(step)
-        open.delete(keyId(step.key))
-        lost.add(keyId(step.key))
-        left.push(step)
-      } else if (isFree(step)) start(step)
+  const run = async (step: ApplyStep) => {
+    const id = keyId(step.key)
+    try {
+      await ready(step)
+      done.set(id, { step, result: await apply(step) })
+    } catch (error) {
+      signal.throwIfAborted()
+      failed.push({ step, error })
+      lost.add(id)
+    } finally {
+      open.delete(id)
     }
-    if (running.size === 0 && waiting.size > 0)
-      throw new Error(`nothing can go first: ${[...waiting].map(({ key }) => keyText(key)).join(', ')}`)
-    await Promise.race(running)
   }
+  await new Promise<void>((resolve, reject) => {
+    let running = 0
+    const goOn = () => {
+      for (const step of waiting) {
+        if (running >= width) return
+        if (step.after.some((need) => lost.has(keyId(need)))) {
+          waiting.delete(step)
+          open.delete(keyId(step.key))
+          lost.add(keyId(step.key))
+          left.push(step)
+        } else if (isFree(step)) {
+          waiting.delete(step)
+          running++
+          run(step).then(() => {
+            running--
+            goOn()
+          }, reject)
+        }
+      }
+      if (running > 0) return
+      if (waiting.size === 0) resolve()
+      else reject(new Error(`nothing can go first: ${[...waiting].map(({ key }) => keyText(key)).join(', ')}`))
+    }
+    goOn()
+  })
 }
 
 function isSame(one: Key, other: Key): boolean {

@@ -15,7 +15,8 @@ import {
   timeoutError,
 } from './answer.ts'
 import type { CounterBook } from './counters.ts'
-import { deadlinePassed, withDeadline } from './deadline.ts'
+import { deadlinePassed } from './deadline.ts'
+import { Deadlines } from './deadlines.ts'
 import { jsonText } from './json-text.ts'
 import { withQuery } from './paths.ts'
 import { decideRetry } from './retry.ts'
@@ -58,6 +59,7 @@ const clientClosed: unique symbol = Symbol('client closed')
 /** Turns calls into HTTP exchanges: identity, guard, deadline, retries, counters, typed errors. */
 export class Requester {
   readonly #parts: RequesterParts
+  readonly #deadlines: Deadlines
   /** Of what is under way. */
   readonly #running = new Set<AbortController>()
   #isClosed = false
@@ -65,6 +67,7 @@ export class Requester {
 
   constructor(parts: RequesterParts) {
     this.#parts = parts
+    this.#deadlines = new Deadlines(parts.clock)
   }
 
   close(): void {
@@ -78,23 +81,24 @@ export class Requester {
   async call(call: Call): Promise<unknown> {
     this.#admit(call)
     const progress: Progress = { attempts: 0, wasSent: false, hasRefreshed: false }
-    const started = this.#parts.clock.monotonic()
-    const caller = this.#untilClosed(call.signal)
+    const endsAt = this.#parts.clock.monotonic() + call.deadlineMs
+    const running = this.#untilClosed(call.signal)
+    const onLate = () => running.abort(deadlinePassed)
+    this.#deadlines.add(call.deadlineMs, onLate)
     try {
-      return await withDeadline(this.#parts.clock, call.deadlineMs, caller.signal, async (signal) => {
-        for (;;) {
-          const result = await this.#attempt(call, progress, signal)
-          if (!(result instanceof ApiError)) return result.value
-          const leftMs = call.deadlineMs - (this.#parts.clock.monotonic() - started)
-          await this.#pause(call, result, progress, leftMs, signal)
-        }
-      })
+      running.signal.throwIfAborted()
+      for (;;) {
+        const result = await this.#attempt(call, progress, running.signal)
+        if (!(result instanceof ApiError)) return result.value
+        await this.#pause(call, result, progress, endsAt - this.#parts.clock.monotonic(), running.signal)
+      }
     } catch (error) {
       if (error === clientClosed) throw closedError(call, progress)
       if (error !== deadlinePassed) throw error
       throw timeoutError(call, progress)
     } finally {
-      caller.release()
+      this.#deadlines.remove(onLate)
+      running.release()
     }
   }
 
