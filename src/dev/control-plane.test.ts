@@ -7,7 +7,7 @@ const record: ClusterRecord = {
   name: 'a',
   folder: '/h/clusters/a',
   index: 7,
-  ports: { apiServer: 20001, etcd: 20002, etcdPeer: 20003, controllerManager: 20004, scheduler: 20005, kwok: 20006 },
+  ports: { apiServer: 20001, etcdPeer: 20003, controllerManager: 20004, scheduler: 20005, kwok: 20006 },
   nodeLeaseSeconds: 60,
   userKubeconfigs: [],
 }

@@ -52,7 +52,6 @@ export async function prepareControlPlane(record: ClusterRecord, program: string
         'kubernetes.default.svc.cluster.local',
       ],
     },
-    { name: 'etcd', commonName: 'etcd', ips: ['127.0.0.1'] },
     { name: 'kubelet-client', commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] },
   ]
   const clients = identities.map((identity) => ({
@@ -86,20 +85,19 @@ export function kubeconfigText(record: ClusterRecord, certificate: string, serve
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
+/** In the folder of the cluster, where all components start; a whole path could be too long for a socket. */
+const etcdUrl = 'unix://etcd.sock'
+
 export function componentArguments(record: ClusterRecord, component: ControlPlaneComponent): string[] {
   const certificate = (name: string) => join(certificateFolder(record), name)
   const kubeconfig = (name: string) => join(record.folder, `${name}.kubeconfig`)
   const { ports } = record
-  const etcdUrl = `https://127.0.0.1:${ports.etcd}`
   switch (component) {
     case 'etcd':
       return [
         `--data-dir=${join(record.folder, 'etcd')}`,
         `--client-url=${etcdUrl}`,
         `--peer-url=http://127.0.0.1:${ports.etcdPeer}`,
-        `--trusted-ca-file=${certificate('ca.crt')}`,
-        `--cert-file=${certificate('etcd.crt')}`,
-        `--key-file=${certificate('etcd.key')}`,
         // A development cluster may lose its last second in a power cut; it must not wait for the disk.
         '--unsafe-no-fsync',
       ]
@@ -109,9 +107,6 @@ export function componentArguments(record: ClusterRecord, component: ControlPlan
         `--secure-port=${ports.apiServer}`,
         `--advertise-address=${bridgeAddress(record)}`,
         `--etcd-servers=${etcdUrl}`,
-        `--etcd-cafile=${certificate('ca.crt')}`,
-        `--etcd-certfile=${certificate('etcd.crt')}`,
-        `--etcd-keyfile=${certificate('etcd.key')}`,
         `--client-ca-file=${certificate('ca.crt')}`,
         `--tls-cert-file=${certificate('kube-apiserver.crt')}`,
         `--tls-private-key-file=${certificate('kube-apiserver.key')}`,
@@ -203,7 +198,7 @@ export async function startComponent(
 function listeningPort({ ports }: ClusterRecord, component: ControlPlaneComponent): number {
   switch (component) {
     case 'etcd':
-      return ports.etcd
+      return ports.etcdPeer
     case 'kube-apiserver':
       return ports.apiServer
     case 'kube-controller-manager':
