@@ -41,7 +41,17 @@ const stages: readonly Stage[] = [
         ...['dev-refusals', 'dev-interrupt', 'controller-', 'fleet-crash'],
         ...['sync-acceptance-a', 'sync-acceptance-d', 'sync-acceptance-f', 'sync-acceptance-m'],
       ],
-      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash', 'sync-acceptance-s'],
+      queue: [
+        'queue-',
+        'demo',
+        'fleet-ex',
+        'fleet-two',
+        'fleet-reboot',
+        'agent-crash',
+        'sync-acceptance-l',
+        'sync-acceptance-r',
+        'sync-acceptance-s',
+      ],
       dev: [
         ...['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real', 'soak'],
         ...['sync-ap', 'sync-c', 'sync-h', 'sync-i', 'sync-o', 'sync-p', 'sync-s', 'sync-y'],

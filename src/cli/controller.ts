@@ -13,6 +13,8 @@ export interface ControllerSettings extends ClusterFlags {
   readonly leaseSeconds: number
   readonly httpHost: string
   readonly httpPort: number
+  /** A file with what whoever asks for /metrics or /api/v1/info has to send; without it nobody is asked. */
+  readonly httpTokenFile?: string
   readonly logLevel: string
   /** The file of maintenance profiles; none if there are none. */
   readonly profiles?: string
@@ -68,6 +70,10 @@ export function addControllerCommand(program: Command, context: CliContext, star
     )
     .option('--http-host <address>', 'where to serve /healthz, /readyz and /metrics', defaultHttpHost())
     .option('--http-port <port>', 'and on which port', wholeNumber(0, 65_535), 8080)
+    .option(
+      '--http-token-file <file>',
+      'who asks for /metrics or /api/v1/info has to send what is in it as Bearer token',
+    )
     .addOption(logLevel())
     .option('--profiles <file>', `maintenance profiles; without it ${usualFile}, if that is there`)
     .option('--profiles-dry-run', 'profiles say what they would do, and change nothing')

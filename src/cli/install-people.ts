@@ -57,6 +57,9 @@ export const peopleRoles: readonly PeopleRole[] = [
     isFor: 'decide what others may not: the budget, and whatever goes past it, past windows or past pods that stay',
     rules: [
       ...readRules,
+      // `fettle profiles pause`, `resume` and `abort` annotate the node; there is no smaller right than to patch it, and it is
+      // too large for whoever only takes nodes out.
+      rule('', ['nodes'], ['patch']),
       rule(group, [requests], ['create', 'patch', 'update', 'delete', ...verbsOn(requests)]),
       rule('', ['pods/eviction'], ['create']),
       rule(group, [budgets], ['create', 'patch', 'update', ...verbsOn(budgets)]),

@@ -23,6 +23,17 @@ test.for(readdirSync(fixtures))('%s is fine as it is, but for what nothing reads
   expect(checked.ok).toBe(true)
 })
 
+test('files that guides show are fine', () => {
+  const guides = join(import.meta.dirname, '../../docs/guides')
+  const shown = readdirSync(guides).flatMap((name) =>
+    [...readFileSync(join(guides, name), 'utf8').matchAll(/^```yaml\n(intervals:.*?)^```/gms)].map(
+      ([, text = '']) => text,
+    ),
+  )
+  expect(shown.length).toBeGreaterThan(0)
+  for (const text of shown) expect(checkProfiles('guide', text, env, false).problems).toEqual([])
+})
+
 test('every problem has its place, what was seen, and what to write instead', () => {
   const text = `intervals:
   requeue: 1d

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NodeObject } from '../kube/index.ts'
-import { dataAnnotation } from '../profiles/index.ts'
+import { dataAnnotation, progressAnnotation } from '../profiles/index.ts'
 import { abortable } from './profiles-verbs.ts'
 
 function nodeWith(states: Readonly<Record<string, string>>): NodeObject {
@@ -20,6 +20,15 @@ test.for([
   ['also one that is operational, if it is named', 'a', { names: ['a'], isInMaintenance: false }],
 ] as const)('an abort is about %s', ([, profile, expected]) => {
   expect(abortable(several, profile)).toEqual(expected)
+})
+
+test('a profile that is operational still, and drains the node already, is under way', () => {
+  const { metadata } = nodeWith({ a: 'operational', b: 'operational' })
+  const since = '2026-03-01T12:00:00Z'
+  const inFlight = { b: { from: 'operational', next: 'in-maintenance', transition: 0, trigger: 0, since } }
+  const annotations = { ...metadata.annotations, [progressAnnotation]: JSON.stringify({ inFlight }) }
+  const node = { metadata: { ...metadata, annotations } }
+  expect(abortable(node, undefined)).toEqual({ names: ['b'], isInMaintenance: false })
 })
 
 test.for([

@@ -7,7 +7,9 @@ import {
   dataAnnotation,
   pauseAnnotation,
   profileSeparator,
+  progressAnnotation,
   readData,
+  readProgress,
 } from '../profiles/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import { confirmByName } from './confirm.ts'
@@ -56,7 +58,7 @@ export function addProfilesVerbCommands(profiles: Command, context: CliContext):
       addClusterOptions(profiles.command('abort'))
         .description('take a node back to operational; what its file names for that (abort) is run first')
         .argument('<node>')
-        .option('--profile <name>', 'only this one; else all that are not operational'),
+        .option('--profile <name>', 'only this one; else all that are not operational, or on their way'),
     ),
   ).action(async (name: string, flags: AbortFlags) => {
     await withCluster(flags, async (client) => {
@@ -92,8 +94,9 @@ export function abortable(
   const { profiles } = read.data
   if (profile !== undefined && !profiles.has(profile))
     throw new CliFault(`${name} has no profile ${profile}; it has: ${[...profiles.keys()].join(', ') || 'none'}`)
+  const { inFlight } = readProgress(annotations?.[progressAnnotation])
   const meant = [...profiles].filter(([each, { current }]) =>
-    profile === undefined ? current !== 'operational' : each === profile,
+    profile === undefined ? current !== 'operational' || each in inFlight : each === profile,
   )
   if (meant.length === 0) throw new CliFault(`every profile of ${name} is operational; there is nothing to abort`)
   return {

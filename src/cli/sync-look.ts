@@ -1,19 +1,25 @@
 import { type Command, Option } from 'commander'
+import type { ConnectedClient } from '../kube/index.ts'
 import {
   explainKey,
   type Inventory,
   type Key,
+  keyId,
   keyText,
   namedKey,
+  observe,
+  type Plan,
   portsOf,
   type Survey,
   type SyncState,
   survey,
   syncState,
 } from '../sync/index.ts'
+import { durationText } from '../time/index.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { type MemoryFlags, withMemory } from './sync-memory.ts'
 import { addSyncNameOptions, addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
+import { askedOnly } from './sync-plan.ts'
 
 type Output = { readonly output: 'text' | 'json' }
 
@@ -46,14 +52,8 @@ export function addSyncLookCommands(sync: Command, context: CliContext): void {
     .description('what nothing declares: what is to be deleted and when, and what stays and by which rule')
     .action((flags: SyncFlags) =>
       withSync(flags, context, async (parts) => {
-        const { plan } = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
-        const lines = plan.steps.flatMap((step) => {
-          if (step.do === 'delete') return [`delete  ${keyText(step.key)}: ${step.why}`]
-          if (step.do === 'wait')
-            return [`wait    ${keyText(step.key)}: ${step.why}${step.until ? ` (${step.until})` : ''}`]
-          return step.do === 'keep' ? [`keep    ${keyText(step.key)}: ${step.why} (rule ${step.rule})`] : []
-        })
-        context.out(lines.length === 0 ? 'there are none\n' : `${lines.join('\n')}\n`)
+        const { plan } = askedOnly(await survey(portsOf(parts), parts.settings, parts.permits, context.signal))
+        context.out(orphansText(plan, context.nowMs()))
       }),
     )
 
@@ -63,7 +63,9 @@ export function addSyncLookCommands(sync: Command, context: CliContext): void {
     .action((text: string, flags: SyncFlags) =>
       withSync(flags, context, async (parts) => {
         const found = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
-        context.out(`${explainKey(keyOf(text, flags.namespace, found.catalog), found)}\n`)
+        const key = keyOf(text, flags.namespace, found.catalog)
+        const observed = await withObject(key, found, parts.client, context.signal)
+        context.out(`${explainKey(key, { ...found, observed })}\n`)
       }),
     )
 }
@@ -72,6 +74,39 @@ export function keyOf(text: string, namespaces: readonly string[], catalog: Surv
   const key = namedKey(text, namespaces[0] ?? '', catalog)
   if ('problem' in key) throw new CliFault(key.problem)
   return key
+}
+
+/** A survey looks only where it has to. Of anything else nobody may say that it is not there. */
+async function withObject(key: Key, { observed, catalog }: Survey, client: ConnectedClient, signal: AbortSignal) {
+  if (observed.objects.some((object) => keyId(object.key) === keyId(key))) return observed
+  const kinds = catalog
+    .versionsOf(key.group, key.kind)
+    .slice(0, 1)
+    .map(({ resource: { group, version, kind } }) => ({
+      apiVersion: group === '' ? version : `${group}/${version}`,
+      kind,
+    }))
+  const namespaces = key.namespace === '' ? [] : [key.namespace]
+  const seen = await observe(client, catalog, { namespaces, kinds, full: [], declaredSecrets: new Set() }, signal)
+  return { objects: [...observed.objects, ...seen.objects], unknown: [...observed.unknown, ...seen.unknown] }
+}
+
+/** What goes first, then what waits, then what stays. */
+export function orphansText({ steps }: Pick<Plan, 'steps'>, nowMs: number): string {
+  const lines = [
+    ...steps.flatMap((step) => (step.do === 'delete' ? [`delete  ${keyText(step.key)}: ${step.why}`] : [])),
+    ...steps.flatMap((step) =>
+      step.do === 'wait' ? [`wait    ${keyText(step.key)}: ${step.why}${left(step.until, nowMs)}`] : [],
+    ),
+    ...steps.flatMap((step) =>
+      step.do === 'keep' ? [`keep    ${keyText(step.key)}: ${step.why} (rule ${step.rule})`] : [],
+    ),
+  ]
+  return lines.length === 0 ? 'there are none\n' : `${lines.join('\n')}\n`
+}
+
+function left(until: string | undefined, nowMs: number): string {
+  return until === undefined ? '' : `; deleted in ${durationText(Math.max(0, Date.parse(until) - nowMs))}`
 }
 
 function historyText(verdicts: Inventory['verdicts']): string {

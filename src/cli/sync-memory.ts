@@ -1,27 +1,41 @@
 import manifest from '../../package.json' with { type: 'json' }
 import type { ConnectedClient } from '../kube/index.ts'
-import { fenceOf, type InventoryStore, type Memory, openInventory, remembered } from '../sync/index.ts'
+import {
+  fenceOf,
+  type InventoryStore,
+  type Key,
+  type Memory,
+  openInventory,
+  type Policy,
+  remembered,
+} from '../sync/index.ts'
 import { withCluster } from './cluster-options.ts'
 import { CliFault } from './context.ts'
 import { type SyncNameFlags, syncNameOf } from './sync-options.ts'
 
 export type MemoryFlags = SyncNameFlags
 
-interface StoreParts {
+export interface StoreParts {
   readonly client: ConnectedClient
   readonly store: InventoryStore
   readonly name: string
+  /** This one object may be written, also if it is of the whole cluster. */
+  readonly open: (key: Key) => void
 }
 
 /** Where a Sync remembers, whatever is there. */
 export async function withStore<T>(flags: MemoryFlags, work: (parts: StoreParts) => Promise<T>): Promise<T> {
   const name = syncNameOf(flags)
+  // Which object a person means is only known once the server has said what kinds there are.
+  const opened: Policy['clusterKinds'][number][] = []
+  const open = ({ kind, group, name: names }: Key) => void opened.push({ kind, group, names })
   return withCluster(
     flags,
-    (client) =>
-      work({ client, name, store: openInventory(client, { name, namespaces: flags.namespace }, manifest.version) }),
-    // Members of the whole cluster can be kept and released as well.
-    fenceOf({ namespaces: flags.namespace, clusterKinds: [{ kind: '*', group: '*', names: '*' }] }),
+    (client) => {
+      const store = openInventory(client, { name, namespaces: flags.namespace }, manifest.version)
+      return work({ client, name, store, open })
+    },
+    fenceOf({ namespaces: flags.namespace, clusterKinds: opened }),
   )
 }
 

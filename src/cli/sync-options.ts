@@ -8,11 +8,14 @@ import {
   fenceOf,
   type GitSource,
   type Mode,
+  namedKey,
   openSource,
   type Permits,
   type Policy,
   problemLine,
   type RunParts,
+  readCatalog,
+  type Survey,
   SyncRejected,
   type SyncSettings,
 } from '../sync/index.ts'
@@ -32,13 +35,13 @@ export interface SyncFlags extends SyncNameFlags {
   readonly branch?: string
   readonly tag?: string
   readonly commit?: string
-  readonly path: string
+  readonly path?: string
   readonly mode: Mode
   readonly adoption: Policy['adoption']
-  readonly adoptFrom: readonly string[]
-  readonly clusterKind: readonly string[]
-  readonly ignore: readonly string[]
-  readonly ignoreFile: readonly string[]
+  readonly adoptFrom?: readonly string[]
+  readonly clusterKind?: readonly string[]
+  readonly ignore?: readonly string[]
+  readonly ignoreFile?: readonly string[]
   readonly conflicts: Policy['conflicts']
   /** Seconds, as are all times that people say. */
   readonly grace: number
@@ -49,7 +52,7 @@ export interface SyncFlags extends SyncNameFlags {
   readonly allowRewrite: boolean
   readonly allowDeletes?: number
   readonly approve?: string
-  readonly confirm: readonly string[]
+  readonly confirm?: readonly string[]
   readonly timeout: number
 }
 
@@ -73,7 +76,7 @@ export function addSyncOptions(command: Command): Command {
     .option('--branch <name>', 'branch to follow; what the repository calls HEAD if nothing is said')
     .option('--tag <name>', 'tag to follow instead')
     .option('--commit <sha>', 'commit to stay at instead')
-    .option('--path <folder>', 'folder of the repository that declares', '')
+    .option('--path <folder>', 'folder of the repository that declares; all of it if not given')
     .addOption(
       new Option(
         '--mode <mode>',
@@ -87,20 +90,18 @@ export function addSyncOptions(command: Command): Command {
         .choices(['always', 'ifUnowned', 'never'])
         .default('ifUnowned'),
     )
-    .option('--adopt-from <program>', 'take over what this program manages; may be said again', collect, [])
+    .option('--adopt-from <program>', 'take over what this program manages; may be said again', collect)
     .option(
       '--cluster-kind <kind.group=pattern>',
       'kind of the whole cluster that may be declared; may be said again',
       collect,
-      [],
     )
     .option(
       '--ignore <kind[.group][/name]>',
       'objects that nobody looks at, with * in names; may be said again',
       collect,
-      [],
     )
-    .option('--ignore-file <pattern>', 'files that declare nothing; may be said again', collect, [])
+    .option('--ignore-file <pattern>', 'files that declare nothing; may be said again', collect)
     .addOption(
       new Option('--conflicts <rule>', 'what to do about fields that somebody else manages')
         .choices(['fail', 'take'])
@@ -123,12 +124,7 @@ export function addSyncOptions(command: Command): Command {
     .option('--allow-rewrite', 'the branch may have lost commits that were in force', false)
     .option('--allow-deletes <count>', 'this many deletions are meant, whatever the budget says', countOf)
     .option('--approve <hash>', 'the plan with this hash was looked at and is meant')
-    .option(
-      '--confirm <uid>',
-      'the object with this UID may be deleted although it asks for a confirmation',
-      collect,
-      [],
-    )
+    .option('--confirm <uid>', 'the object with this UID may be deleted although it asks for a confirmation', collect)
     .option('--timeout <seconds>', 'how long to wait until all is healthy, and until all is gone', countOf, 600)
 }
 
@@ -144,16 +140,16 @@ export function syncNameOf({ name, namespace }: SyncNameFlags): string {
   return said
 }
 
-export function settingsOf(flags: SyncFlags): SyncSettings {
+function settingsOf(flags: SyncFlags, ignore: Policy['ignore'] = []): SyncSettings {
   return {
     policy: {
       name: syncNameOf(flags),
       namespaces: flags.namespace,
       mode: flags.mode,
       adoption: flags.adoption,
-      adoptFrom: flags.adoptFrom,
-      clusterKinds: flags.clusterKind.map(clusterKindOf),
-      ignore: flags.ignore.map(ignoreOf),
+      adoptFrom: flags.adoptFrom ?? [],
+      clusterKinds: (flags.clusterKind ?? []).map(clusterKindOf),
+      ignore,
       conflicts: flags.conflicts,
       deletion: {
         ...carefulDeletion,
@@ -164,9 +160,9 @@ export function settingsOf(flags: SyncFlags): SyncSettings {
         allowEmpty: flags.allowEmpty,
       },
     },
-    path: flags.path.replace(/^\/+|\/+$/g, ''),
+    path: (flags.path ?? '').replace(/^\/+|\/+$/g, ''),
     namespaceRule: 'fill',
-    ignoreFiles: flags.ignoreFile,
+    ignoreFiles: flags.ignoreFile ?? [],
     allowRewrite: flags.allowRewrite,
     healthTimeoutMs: flags.timeout * 1_000,
     deleteTimeoutMs: flags.timeout * 1_000,
@@ -178,9 +174,19 @@ function clusterKindOf(said: string) {
   return { ...kindOf(what), names }
 }
 
-function ignoreOf(said: string) {
+/** A rule that fits nothing by a slip would let go what it should hold, so the server has to know its kind. */
+export function ignoreRuleOf(said: string, catalog: Pick<Survey['catalog'], 'kinds'>): Policy['ignore'][number] {
   const [what = '', name] = said.split('/')
-  return { ...kindOf(what), ...(name === undefined ? {} : { name }) }
+  const key = namedKey(`${what}/${name ?? '*'}`, '', catalog)
+  if ('problem' in key) throw new CliFault(`--ignore ${said}: ${key.problem}`)
+  const { group, kind } = key
+  return { group, kind, ...(name === undefined ? {} : { name }) }
+}
+
+async function ignoreRules({ ignore = [] }: SyncFlags, client: ConnectedClient, signal: AbortSignal) {
+  if (ignore.length === 0) return []
+  const catalog = await readCatalog(client, signal)
+  return ignore.map((said) => ignoreRuleOf(said, catalog))
 }
 
 function kindOf(text: string): { readonly kind: string; readonly group: string } {
@@ -188,7 +194,7 @@ function kindOf(text: string): { readonly kind: string; readonly group: string }
   return dot < 0 ? { kind: text, group: '' } : { kind: text.slice(0, dot), group: text.slice(dot + 1) }
 }
 
-function permitsOf({ allowDeletes, approve, confirm }: SyncFlags): Permits {
+function permitsOf({ allowDeletes, approve, confirm = [] }: SyncFlags): Permits {
   return {
     confirmed: confirm,
     ...(allowDeletes === undefined ? {} : { allowDeletes }),
@@ -204,7 +210,7 @@ export async function withSync<T>(
   context: CliContext,
   work: (parts: SyncParts) => Promise<T>,
 ): Promise<T> {
-  const settings = settingsOf(flags)
+  const fence = fenceOf(settingsOf(flags).policy)
   const progress = progressOn(context.progress, context.nowMs)
   let source: GitSource | undefined
   try {
@@ -221,17 +227,17 @@ export async function withSync<T>(
     const opened = source
     return await withCluster(
       flags,
-      (client) =>
+      async (client) =>
         work({
           client,
           clock: systemClock,
           source: opened,
-          settings,
+          settings: settingsOf(flags, await ignoreRules(flags, client, context.signal)),
           permits: permitsOf(flags),
           version: manifest.version,
           report: (line) => progress.update(line),
         }),
-      fenceOf(settings.policy),
+      fence,
     )
   } catch (error) {
     if (!(error instanceof SyncRejected)) throw error

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import {
   changeText,
   dryRunChanges,
+  keyId,
   keyText,
   manifestText,
   type Plan,
@@ -10,6 +11,7 @@ import {
   portsOf,
   provenanceText,
   type Step,
+  type Survey,
   survey,
 } from '../sync/index.ts'
 import type { CliContext } from './context.ts'
@@ -36,6 +38,18 @@ export function needsPerson({ steps, halts }: Plan): boolean {
   )
 }
 
+/** Without what has been seen by the way: strangers of the whole cluster, unless --cluster-kind names them. */
+export function askedOnly<F extends Pick<Survey, 'plan' | 'memory'>>(found: F): F {
+  const { plan, memory } = found
+  const members = new Set(memory.inventory.members.map(({ key }) => keyId(key)))
+  const isByTheWay = (step: Step) =>
+    step.do === 'keep' &&
+    step.key.namespace === '' &&
+    !members.has(keyId(step.key)) &&
+    (step.rule === 'out-of-scope' || step.key.kind === 'Namespace')
+  return { ...found, plan: { ...plan, steps: plan.steps.filter((step) => !isByTheWay(step)) } }
+}
+
 export function addSyncPlanCommands(sync: Command, context: CliContext): void {
   addSyncOptions(sync.command('plan'))
     .description(
@@ -45,9 +59,9 @@ export function addSyncPlanCommands(sync: Command, context: CliContext): void {
     .addOption(new Option('-o, --output <format>').choices(['text', 'json', 'markdown']).default('text'))
     .action((flags: PlanFlags) =>
       withSync(flags, context, async (parts) => {
-        const { plan } = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
-        context.out(planOutput(plan, flags, context.nowMs()))
-        context.exitCode(planExitCode(plan))
+        const found = askedOnly(await survey(portsOf(parts), parts.settings, parts.permits, context.signal))
+        context.out(planOutput(found, flags, context.nowMs()))
+        context.exitCode(planExitCode(found.plan))
       }),
     )
 
@@ -83,13 +97,15 @@ export function addSyncPlanCommands(sync: Command, context: CliContext): void {
     )
 }
 
-function planOutput(plan: Plan, { output, verbose }: PlanFlags, nowMs: number): string {
-  if (output === 'markdown') return planMarkdown(plan)
-  if (output === 'text') return planText(plan, { isColored: false, isVerbose: verbose, nowMs })
+function planOutput(found: Survey, { output, verbose }: PlanFlags, nowMs: number): string {
+  if (output === 'markdown') return planMarkdown(found)
+  if (output === 'text') return planText(found, { isColored: false, isVerbose: verbose, nowMs })
+  const { plan, tip, memory } = found
   const steps = plan.steps.map((step) => {
     if (!('declared' in step)) return step
     const { declared, ...rest } = step
     return { ...rest, from: declared.from }
   })
-  return `${JSON.stringify({ ...plan, steps }, null, 2)}\n`
+  const verdict = memory.inventory.verdicts.find(({ revision }) => revision === tip.sha)
+  return `${JSON.stringify({ ...plan, steps, verdict }, null, 2)}\n`
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import {
+  keyId,
   keyText,
   type Outcome,
   type Plan,
@@ -11,7 +12,7 @@ import {
 } from '../sync/index.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
-import { isLeaving, needsPerson, planExitCode } from './sync-plan.ts'
+import { askedOnly, isLeaving, needsPerson, planExitCode } from './sync-plan.ts'
 
 type RunFlags = SyncFlags & { readonly yes: boolean; readonly once?: boolean; readonly watch?: boolean }
 
@@ -64,8 +65,9 @@ async function runAlways(flags: RunFlags, context: CliContext): Promise<void> {
   })
 }
 
-async function mayCarryOut({ plan }: Survey, isYes: boolean, context: CliContext): Promise<boolean> {
-  context.err(planText(plan, { isColored: false }))
+async function mayCarryOut(found: Survey, isYes: boolean, context: CliContext): Promise<boolean> {
+  const { plan } = found
+  context.err(planText(askedOnly(found), { isColored: false }))
   if (planExitCode(plan) === 0 || isYes) return true
   const answer = await context.ask?.('Carry this out? Type yes: ')
   if (answer === undefined) throw new CliFault('nobody is here to confirm this: say --yes. Nothing was changed.')
@@ -98,8 +100,11 @@ export function outcomeText({ found, outcome }: Run): string {
 }
 
 function summary({ is, created, changed, gone }: Outcome, { plan }: Survey): string {
+  if (is === 'Superseded') return 'a newer commit is there, so nobody waits for the health of this one'
   if (is === 'Failed') return 'failed; what was applied stays, and nothing more was deleted'
-  const waits = plan.steps.filter((step) => step.do === 'wait').length
+  // What pods held when the plan was made may be gone by now.
+  const goneIds = new Set(gone.map(({ key }) => keyId(key)))
+  const waits = plan.steps.filter(({ do: does, key }) => does === 'wait' && !goneIds.has(keyId(key))).length
   const parts = [
     ...(created.length > 0 ? [`${created.length} created`] : []),
     ...(changed.length > 0 ? [`${changed.length} changed`] : []),

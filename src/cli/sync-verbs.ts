@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import type { ConnectedClient, KubeClient, KubeObject } from '../kube/index.ts'
+import { type ConnectedClient, isNotFound, type KubeClient, type KubeObject } from '../kube/index.ts'
 import {
   type Inventory,
   type InventoryStore,
@@ -20,7 +20,7 @@ import {
 import { systemClock } from '../time/index.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { keyOf } from './sync-look.ts'
-import { type MemoryFlags, withMemory, withStore } from './sync-memory.ts'
+import { type MemoryFlags, type StoreParts, withMemory, withStore } from './sync-memory.ts'
 import { addSyncNameOptions } from './sync-options.ts'
 
 /** What a person says about a Sync and its objects. */
@@ -28,22 +28,23 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
   addSyncNameOptions(sync.command('approve'))
     .description('the plan with this hash may delete what it lists; no other plan may')
     .argument('<hash>')
-    .action((hash: string, flags: MemoryFlags) =>
-      changeMemory(flags, context, (inventory) => ({
+    .action(async (hash: string, flags: MemoryFlags) => {
+      await changeMemory(flags, context, (inventory) => ({
         ...inventory,
         approvals: [...inventory.approvals, hash].slice(-20),
-      })),
-    )
+      }))
+      context.out(`${hash} is approved; the next run deletes what it lists, if that is still the plan\n`)
+    })
 
   addSyncNameOptions(sync.command('keep'))
     .description('an object is never deleted, whatever git says; undone by taking the annotation away')
     .argument('<object>', 'Kind[.group]/name')
     .option('--reason <text>', 'why; shown in every plan', 'a person wants it')
     .action((text: string, flags: MemoryFlags & { readonly reason: string }) =>
-      withMemory(flags, async ({ client, name }) => {
-        const key = keyOf(text, flags.namespace, await readCatalog(client, context.signal))
+      withMemory(flags, async (parts) => {
+        const key = keyOf(text, flags.namespace, await readCatalog(parts.client, context.signal))
         const body = { metadata: { annotations: { [keepAnnotation]: flags.reason } } }
-        await patchObject(client, key, body, name, context.signal)
+        await patchObject(parts, key, body, context.signal)
         context.out(`${keyText(key)} is kept\n`)
       }),
     )
@@ -54,14 +55,15 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
     )
     .argument('<object>', 'Kind[.group]/name')
     .action(async (text: string, flags: MemoryFlags) => {
-      const key = await withMemory(flags, async ({ client, memory: { inventory }, name }) => {
+      const key = await withMemory(flags, async (parts) => {
+        const { client, memory, name } = parts
         const key = keyOf(text, flags.namespace, await readCatalog(client, context.signal))
-        if (!inventory.members.some((member) => keyId(member.key) === keyId(key)))
+        if (!memory.inventory.members.some((member) => keyId(member.key) === keyId(key)))
           throw new CliFault(`${keyText(key)} is no member of the Sync`)
         // Without the mark it would be a stranger, which mode total deletes.
         const annotations = { [keepAnnotation]: `released from Sync ${name}` }
         const body = { metadata: { labels: { [partOfLabel]: null }, annotations } }
-        await patchObject(client, key, body, name, context.signal)
+        await patchObject(parts, key, body, context.signal)
         return key
       })
       await changeMemory(flags, context, (inventory) => ({
@@ -84,9 +86,9 @@ export function addSyncVerbCommands(sync: Command, context: CliContext): void {
         ...inventory,
         members: [...inventory.members.filter((member) => keyId(member.key) !== keyId(key)), { key, uid, apiVersion }],
       }))
-      await withMemory(flags, async ({ client, name, memory: { setId } }) => {
-        const body = { metadata: { uid, labels: { [partOfLabel]: setId } } }
-        await patchObject(client, key, body, name, context.signal)
+      await withMemory(flags, async (parts) => {
+        const body = { metadata: { uid, labels: { [partOfLabel]: parts.memory.setId } } }
+        await patchObject(parts, key, body, context.signal)
       })
       context.out(`${keyText(key)} is a member now\n`)
     })
@@ -151,14 +153,25 @@ function asWriter(
 
 async function readObject(client: ConnectedClient, key: Key, signal: AbortSignal) {
   const { resource } = await servedKind(client, key, signal)
-  const ref = key.namespace === '' ? { name: key.name } : { name: key.name, namespace: key.namespace }
-  const { metadata } = await client.get<KubeObject>(resource, ref, { signal })
+  const { metadata } = await client.get<KubeObject>(resource, refOf(key), { signal }).catch(missing(key))
   const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
   return { uid: metadata.uid ?? '', apiVersion }
 }
 
-async function patchObject(client: ConnectedClient, key: Key, body: object, name: string, signal: AbortSignal) {
+async function patchObject({ client, name, open }: StoreParts, key: Key, body: object, signal: AbortSignal) {
+  open(key)
   const { resource } = await servedKind(client, key, signal)
-  const ref = key.namespace === '' ? { name: key.name } : { name: key.name, namespace: key.namespace }
-  await client.patch(resource, ref, { type: 'merge', body }, { fieldManager: `${managerOf(name)}-person`, signal })
+  const options = { fieldManager: `${managerOf(name)}-person`, signal }
+  await client.patch(resource, refOf(key), { type: 'merge', body }, options).catch(missing(key))
+}
+
+function refOf({ name, namespace }: Key) {
+  return namespace === '' ? { name } : { name, namespace }
+}
+
+function missing(key: Key): (error: unknown) => never {
+  return (error) => {
+    if (isNotFound(error)) throw new CliFault(`${keyText(key)} is not in the cluster; check its name and its namespace`)
+    throw error
+  }
 }

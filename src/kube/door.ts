@@ -102,6 +102,6 @@ export interface RawRequest extends CallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly contentType?: string
-  /** The form of the answer, as an Accept header; it has to be JSON. Default `application/json`. */
+  /** The form of the answer, as an Accept header: JSON, or `application/yaml`, which comes as text with exact numbers. */
   readonly accept?: string
 }

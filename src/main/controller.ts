@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
@@ -42,6 +43,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
       ? undefined
       : new Profiles(settings.profiles, settings, { client, caches, views, windows, log, signal })
   const notifyCounts = new NotifyCounts()
+  const { httpTokenFile: tokenFile } = settings
   let leaderToken: number | undefined
   const pages = {
     notReady: () =>
@@ -56,6 +58,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
       profiles: () => profiles?.figures(),
     }),
     ...(profiles ? { info: () => profiles.info() } : {}),
+    ...(tokenFile === undefined ? {} : { token: () => readFile(tokenFile, 'utf8') }),
   }
   const listeners = await startListeners(settings, pages)
   log.info({ version: manifest.version, port: listeners[0]?.port }, 'started')

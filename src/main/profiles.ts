@@ -68,11 +68,7 @@ export class Profiles {
 
   /** Sentences for the page that says whether the controller is ready. */
   problems(): readonly string[] {
-    const { problems, isCurrent } = this.#file.state()
-    if (isCurrent) return []
-    return problems
-      .filter(({ severity }) => severity === 'error')
-      .map((problem) => problemText(this.#file.path, problem))
+    return this.#file.errors()
   }
 
   info(): unknown {

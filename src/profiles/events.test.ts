@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { eventOf, remarkOf } from './events.ts'
+import type { MaintenanceBudget } from '../api/index.ts'
+import { eventOf, fileEventOf, remarkOf } from './events.ts'
 import { nodeOf } from './fixture-pass.ts'
 import type { PassEvent, PassResult } from './state/result.ts'
 
@@ -59,4 +60,19 @@ test.for<[string, Partial<PassResult>, string | undefined]>([
   ],
 ])('a person is told when %s', ([, result, note]) => {
   expect(remarkOf(node, { profiles: [], unknown: [], ...result })?.note).toBe(note)
+})
+
+test('a file that is refused is told at the budget, whether that is there or not', () => {
+  const errors = ['maintenance.yaml:2:12: error: intervals.requeue: it is "soon"', 'and more']
+  const note = fileEventOf({ metadata: { name: 'cluster', uid: 'u' } } as MaintenanceBudget, errors)
+  expect(note).toEqual({
+    regarding: { apiVersion: 'fettle.dev/v1alpha1', kind: 'MaintenanceBudget', name: 'cluster', uid: 'u' },
+    type: 'Warning',
+    reason: 'ProfilesFileRefused',
+    action: 'ReadProfiles',
+    note:
+      'The file of profiles is not put in force, and what was in force stays so: ' +
+      'maintenance.yaml:2:12: error: intervals.requeue: it is "soon"; and more',
+  })
+  expect(fileEventOf(undefined, errors).regarding).not.toHaveProperty('uid')
 })

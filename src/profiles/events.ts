@@ -1,3 +1,4 @@
+import { budgetName, group, type MaintenanceBudget, version } from '../api/index.ts'
 import type { EventNote, NodeObject } from '../kube/index.ts'
 import { profileLabel } from './names.ts'
 import type { Failure, PassEvent, PassResult } from './state/result.ts'
@@ -36,6 +37,23 @@ export function eventOf({ metadata }: NodeObject, event: PassEvent): EventNote {
       )
     case 'Lost':
       return warning('TransitionGivenUp', `Profile ${profile} does not go on to ${event.next}: ${event.why}`)
+  }
+}
+
+/** Told at the budget: of what every cluster has, it is the one object that is about all nodes. */
+export function fileEventOf(budget: MaintenanceBudget | undefined, errors: readonly string[]): EventNote {
+  const uid = budget?.metadata.uid
+  return {
+    regarding: {
+      apiVersion: `${group}/${version}`,
+      kind: 'MaintenanceBudget',
+      name: budgetName,
+      ...(uid === undefined ? {} : { uid }),
+    },
+    type: 'Warning',
+    reason: 'ProfilesFileRefused',
+    action: 'ReadProfiles',
+    note: `The file of profiles is not put in force, and what was in force stays so: ${errors.join('; ')}`,
   }
 }
 

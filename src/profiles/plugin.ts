@@ -42,8 +42,16 @@ export interface NodeDraft {
 export interface ClusterView {
   nodes(): Iterable<NodeObject>
   podsOn(node: string): Iterable<PodObject>
+  /** In the order in which they went; a command that only looks does not know of them. */
+  gone?(): Iterable<GoneNode>
   /** Whoever drains lists them otherwise. */
   disruptionBudgets?(): Iterable<PodDisruptionBudget>
+}
+
+/** A node that was deleted while it was in maintenance, as it was seen last. */
+export interface GoneNode {
+  readonly node: NodeObject
+  readonly atMs: number
 }
 
 /** What plugins that ask or tell somebody need. Every call takes the signal, which carries the deadline. */

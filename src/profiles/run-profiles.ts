@@ -1,3 +1,4 @@
+import { budgetName } from '../api/index.ts'
 import { EvictionPace } from '../drain/index.ts'
 import {
   type EventNote,
@@ -21,7 +22,8 @@ import {
 import type { Clock } from '../time/index.ts'
 import { Admissions } from './admissions.ts'
 import type { ProfileCounts } from './counts.ts'
-import { eventOf, remarkOf } from './events.ts'
+import { eventOf, fileEventOf, remarkOf } from './events.ts'
+import { GoneNodes } from './gone-nodes.ts'
 import type { InfoBoard } from './info.ts'
 import { Lane } from './lane.ts'
 import { profileLabel } from './names.ts'
@@ -55,6 +57,8 @@ export interface ProfilesPorts {
 export interface ConfigSource {
   /** The last one that could be read. */
   current(): ProfilesConfig | undefined
+  /** Why what is in the file now is not in force. */
+  errors?(): readonly string[]
   subscribe(wake: () => void): () => void
 }
 
@@ -84,11 +88,15 @@ class ProfilesRun {
   readonly #outbox: Outbox
   readonly #cluster: ClusterView
   readonly #evictions: EvictionPace
+  readonly #gone = new GoneNodes()
   readonly #lane = new Lane(lane)
   /** The versions that this process wrote: a cache that does not show them yet is not looked at. */
   readonly #written = new Map<string, bigint>()
   /** Nodes whose triggers wait for pods to go. */
   readonly #working = new Set<string>()
+  /** Nodes that are kept out of maintenance by something beside their checks: a freeze, a slot, a missing ledger. */
+  readonly #held = new Set<string>()
+  #ledger = ''
   /** What is wrong with a node's label or data, as it was told: once is enough. */
   readonly #remarks = new Map<string, string>()
 
@@ -100,6 +108,7 @@ class ProfilesRun {
     this.#cluster = {
       nodes: () => views.nodes.values(),
       podsOn: (node) => views.pods.byIndex(podsByNode, node),
+      gone: () => this.#gone.all(),
       disruptionBudgets: () => views.disruptionBudgets.values(),
     }
     this.#queue = new WorkQueue({
@@ -135,15 +144,17 @@ class ProfilesRun {
   }
 
   async run(): Promise<void> {
-    const { views, config, board, counts } = this.#ports
+    const { views, config, board, counts, clock } = this.#ports
     const stops = [
       views.nodes.subscribe(({ type, object }) => {
         const { name = '' } = object.metadata
         if (type === 'deleted') {
+          this.#gone.note(object, clock.now())
           board.forget(name)
           counts.forget(name)
           this.#written.delete(name)
           this.#remarks.delete(name)
+          this.#held.delete(name)
           this.#outbox.keepOnly(object.metadata.uid ?? '', [])
         }
         this.#queue.add(name)
@@ -152,15 +163,47 @@ class ProfilesRun {
         const { nodeName = '' } = object.spec ?? {}
         if (type === 'deleted' && this.#working.has(nodeName)) this.#queue.add(nodeName)
       }),
-      config.subscribe(() => this.#lookAtAll()),
+      ...this.#wakeHeld(),
+      config.subscribe(() => {
+        this.#tellFile()
+        this.#lookAtAll()
+      }),
     ]
     try {
+      this.#tellFile()
       this.#queue.start((name, { signal }) => this.#lane.run(() => this.#look(name, signal)))
       await this.#keepTidy()
     } finally {
       for (const stop of stops) stop()
       await this.#queue.drain(AbortSignal.timeout(5_000))
     }
+  }
+
+  /** Whoever is held is looked at when that is over: `requeue` may be long, and a slot is not to be had for nothing. */
+  #wakeHeld(): readonly (() => void)[] {
+    const { views, windows } = this.#ports
+    const wakeAll = () => {
+      for (const name of this.#held) this.#queue.add(name)
+    }
+    return [
+      windows.freezes.subscribe(wakeAll),
+      views.budgets.subscribe(({ object: { metadata, status } }) => {
+        // Not at every entry in the ledger: each of those who wait would look at all of them.
+        const seen = `${metadata.uid} ${metadata.generation} ${status !== undefined}`
+        if (seen !== this.#ledger) wakeAll()
+        this.#ledger = seen
+      }),
+      views.requests.subscribe(({ object: { spec, status } }) => {
+        const isDecided = status?.phase === 'Granted' || status?.phase === 'Done'
+        if (isDecided && this.#held.has(spec.nodeName)) this.#queue.add(spec.nodeName)
+      }),
+    ]
+  }
+
+  #tellFile(): void {
+    const { config, views, recorder, isDryRun } = this.#ports
+    const errors = config.errors?.() ?? []
+    if (errors.length > 0 && !isDryRun) recorder.record(fileEventOf(views.budgets.get({ name: budgetName }), errors))
   }
 
   #lookAtAll(): void {
@@ -208,8 +251,13 @@ class ProfilesRun {
 
   #pass(node: NodeObject, config: ProfilesConfig, signal: AbortSignal): Promise<Pass> {
     const { client, clock, windows, isDryRun, recorder } = this.#ports
-    const { uid = '', annotations } = node.metadata
+    const { name = '', uid = '', annotations } = node.metadata
     const { pending } = readProgress(annotations?.[progressAnnotation])
+    this.#held.delete(name)
+    const held = (why: string | undefined) => {
+      if (why !== undefined) this.#held.add(name)
+      return why
+    }
     return passOver(node, {
       config,
       cluster: this.#cluster,
@@ -217,13 +265,13 @@ class ProfilesRun {
       nowMs: clock.now(),
       sent: this.#outbox.sentOf(uid, pending),
       signal,
-      whyNot: (profile) => {
+      whyNot: async (profile) => {
         const freeze = freezeText(viewFreezes(windows.freezes.values(), clock.now()))
-        if (freeze !== undefined || isDryRun) return freeze
-        return whyNoSlot({ client, views: this.#ports.views, signal }, node, profile)
+        if (freeze !== undefined || isDryRun) return held(freeze)
+        return held(await whyNoSlot({ client, views: this.#ports.views, signal }, node, profile))
       },
-      admit: (profile, passes) =>
-        isDryRun ? Promise.resolve(undefined) : this.#admissions.admit(draftOf(node), profile, passes),
+      admit: async (profile, passes) =>
+        isDryRun ? undefined : held(await this.#admissions.admit(draftOf(node), profile, passes)),
       isDryRun,
     })
   }
@@ -250,20 +298,20 @@ class ProfilesRun {
     }
   }
 
-  #tell(node: NodeObject, { events }: Pass): void {
+  #tell(node: NodeObject, { events, entering, result }: Pass): void {
     const { recorder, counts, workloads, log } = this.#ports
-    const { name = '' } = node.metadata
+    const { name = '', labels = {} } = node.metadata
     for (const event of events) {
       recorder.record(eventOf(node, event))
       if (event.is !== 'Changed') continue
       counts.changed(event.profile, event.to)
       log.info({ node: name, profile: event.profile, from: event.from, to: event.to }, 'state changed')
-      if (event.to === 'in-maintenance')
-        counts.shuffled(event.profile, shufflesOf(this.#cluster.podsOn(name), workloads), 1)
     }
-    if (events.length === 0)
-      for (const profile of (node.metadata.labels?.[profileLabel] ?? '').split('--'))
-        if (profile !== '') counts.shuffled(profile, shufflesOf(this.#cluster.podsOn(name), workloads), 0)
+    // Who has no label goes nowhere, but for a profile called default: a series for each owner would be too many.
+    if ((labels[profileLabel] ?? '') === '' && entering.length === 0) return
+    const shuffles = shufflesOf(this.#cluster.podsOn(name), workloads)
+    for (const { name: profile } of result.profiles)
+      counts.shuffled(profile, shuffles, entering.includes(profile) ? 1 : 0)
   }
 
   #remark(node: NodeObject, { result }: Pass): void {

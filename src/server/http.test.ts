@@ -42,6 +42,23 @@ test('metrics come as Prometheus reads them', async () => {
   })
 })
 
+test('who has to send a token gets nothing but health without it, and the token may change', async () => {
+  let token = 's3cret\n'
+  const { server, ask } = await serve({ token: async () => token, info: () => [] })
+  const askWith = async (path: string, authorization: string) =>
+    (await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { authorization } })).status
+  for (const path of ['/metrics', '/api/v1/info', '/']) {
+    expect((await ask(path)).status).toBe(401)
+    expect(await askWith(path, 'Bearer other')).toBe(401)
+    expect(await askWith(path, 'Bearer s3cret')).toBe(path === '/' ? 404 : 200)
+  }
+  for (const path of ['/healthz', '/readyz']) expect((await ask(path)).status).toBe(200)
+  token = 'next'
+  expect([await askWith('/metrics', 'Bearer s3cret'), await askWith('/metrics', 'Bearer next')]).toEqual([401, 200])
+  token = ' '
+  expect([await askWith('/metrics', 'Bearer '), await askWith('/metrics', 'Bearer')]).toEqual([401, 401])
+})
+
 test('metrics that fail are an answer of their own, and the next question is answered', async () => {
   const { ask } = await serve({ metrics: () => Promise.reject(new Error('no figures')) })
   expect(await ask('/metrics')).toEqual({ status: 500, type: plain, text: 'no figures\n' })

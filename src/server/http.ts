@@ -1,4 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface HttpOptions {
@@ -13,6 +14,8 @@ export interface HttpOptions {
   readonly metrics: () => Promise<string>
   /** What the info API of profiles answers; without it there is none here. */
   readonly info?: () => unknown
+  /** What whoever asks for more than health has to send; asked for at each question, so that it may change. */
+  readonly token?: () => Promise<string>
 }
 
 export interface HttpServer {
@@ -23,7 +26,7 @@ export interface HttpServer {
 /** Health, readiness, metrics, and what profiles do. Nothing here changes anything. */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const server = createServer((request, response) => {
-    answer(options, request.method ?? 'GET', request.url ?? '/', response).catch((error: unknown) => {
+    answer(options, request, response).catch((error: unknown) => {
       say(response, 500, error instanceof Error ? error.message : String(error))
     })
   })
@@ -43,9 +46,15 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 const infoPath = '/api/v1/info'
 
-async function answer(options: HttpOptions, method: string, url: string, response: ServerResponse): Promise<void> {
+async function answer(options: HttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = 'GET', url = '/' } = request
   if (method !== 'GET' && method !== 'HEAD') return say(response, 405, 'only GET is answered here')
   const path = url.replace(/\?.*/s, '')
+  // Kubelets ask for health, and have no token.
+  if (path !== '/healthz' && path !== '/readyz' && !(await isAllowed(options, request))) {
+    response.setHeader('www-authenticate', 'Bearer')
+    return say(response, 401, 'send the token of --http-token-file as Authorization: Bearer')
+  }
   switch (path) {
     case '/healthz':
       return say(response, 200, 'ok')
@@ -60,6 +69,18 @@ async function answer(options: HttpOptions, method: string, url: string, respons
       if (options.info) return say(response, 200, JSON.stringify(options.info()), 'application/json')
   }
   say(response, 404, `there are /healthz, /readyz${options.info ? `, ${infoPath}` : ''} and /metrics`)
+}
+
+/** A token that is empty lets nobody in: it is a Secret that was not filled yet. */
+async function isAllowed({ token }: HttpOptions, { headers }: IncomingMessage): Promise<boolean> {
+  if (!token) return true
+  const wanted = (await token()).trim()
+  return wanted !== '' && timingSafeEqual(digest(`Bearer ${wanted}`), digest(headers.authorization ?? ''))
+}
+
+/** Of equal length, whatever is sent. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }
 
 function say(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {

@@ -1,22 +1,17 @@
-import type { Resource } from '../kube/index.ts'
-import type { Clock } from '../time/index.ts'
-import { type Applied, applyObject } from './apply/apply-object.ts'
+import type { Applied } from './apply/apply-object.ts'
 import { ApplyFault } from './apply/fault.ts'
-import { replaceObject, replaceRuleOf } from './apply/replace.ts'
-import { applyLayers, type LayersOutcome } from './apply-layers.ts'
-import { type DeclaredObject, provenanceText } from './declared.ts'
+import type { LayersOutcome } from './apply-layers.ts'
+import { StepApplier } from './apply-steps.ts'
+import { provenanceText } from './declared.ts'
 import { waitHealthy } from './health/wait-healthy.ts'
 import type { InventoryStore } from './inventory/store.ts'
 import type { Inventory, VerdictIs } from './inventory-record.ts'
 import { type Key, keyId, keyText } from './key.ts'
-import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
-import type { ObservedObject } from './observed.ts'
 import { allowedDeletions, allowedWrites } from './plan/allowed.ts'
 import type { ApplyStep, DeleteStep, Plan } from './plan/steps.ts'
-import { managerOf } from './policy.ts'
 import { type PruneOutcome, pruneAll } from './prune/prune.ts'
 import { announced, inForce, unproven, waiting, withApplied, withDeletions, without, withVerdict } from './record.ts'
-import { remembered, type Survey, type SyncPorts, type SyncSettings, servedAs } from './survey.ts'
+import { remembered, type Survey, type SyncPorts, type SyncSettings } from './survey.ts'
 
 /** What came of a plan. */
 export interface Outcome {
@@ -31,10 +26,6 @@ export interface Outcome {
   readonly gone: readonly PruneOutcome[]
   readonly stuck: readonly PruneOutcome[]
 }
-
-const width = 32
-const servedWithinMs = 30_000
-const lookAgainMs = 100
 
 export async function carryOut(
   found: Survey,
@@ -51,12 +42,8 @@ class CarryingOut {
   readonly #ports: SyncPorts
   readonly #settings: SyncSettings
   readonly #signal: AbortSignal
-  readonly #live: ReadonlyMap<string, ObservedObject>
+  readonly #applier: StepApplier
   readonly #startedMs: number
-  readonly #remarks: string[] = []
-  #catalog: KnownCatalog
-  /** One look for all that wait for it. */
-  #reading: Promise<KnownCatalog> | undefined
   #inventory: Inventory
   #hashKey: Buffer
 
@@ -65,10 +52,9 @@ class CarryingOut {
     this.#ports = ports
     this.#settings = settings
     this.#signal = signal
-    this.#catalog = found.catalog
+    this.#applier = new StepApplier(found, ports, settings, signal)
     this.#inventory = found.memory.inventory
     this.#hashKey = found.memory.hashKey
-    this.#live = new Map(found.observed.objects.map((object) => [keyId(object.key), object]))
     this.#startedMs = ports.clock.now()
   }
 
@@ -82,21 +68,22 @@ class CarryingOut {
     const applies = allowedWrites(plan, policy)
     const removes = allowedDeletions(plan, policy)
     if (applies.length + removes.length + forgets.length === 0) return this.#settle(halted)
-    if (removes.length > 0 || applies.some((step) => step.do !== 'update') || this.#found.memory.isNew)
+    if (removes.length > 0 || applies.some((step) => step.do !== 'update' || step.replaces) || this.#found.memory.isNew)
       await this.#save(announced(this.#inventory, plan, tip.sha, this.#now()))
     if (this.#found.memory.isNew) await this.#learnKey()
-    const applied = await this.#apply(applies)
+    const applied = await this.#applier.apply(applies, this.#hashKey)
+    const outage = outageOf(applied)
+    if (outage) throw outage
     this.#inventory = withApplied(this.#inventory, applied.done, tip.sha)
-    // Told to leave it to others, and nobody has made it.
-    const absent = [...applied.done.values()].filter(({ result }) => result.uid === '').map(({ step }) => step.key)
-    this.#inventory = without(this.#inventory, absent)
+    this.#inventory = withDeletions(this.#inventory, this.#applier.replaced, this.#ports.clock.now())
     const failures = applied.failed.map(({ step, error }) => failureText(step, error))
     if (failures.length > 0) {
       const left = applied.left.length > 0 ? [`not begun: ${objectCount(applied.left.length)} of later layers`] : []
       return this.#fail([...failures, ...left], applied)
     }
     const unhealthy = await this.#untilHealthy(removes.length > 0, applied)
-    if (unhealthy.length > 0) return this.#fail(unhealthy, applied)
+    if (unhealthy.length > 0)
+      return this.#ports.superseded?.aborted ? this.#giveWay(applied) : this.#fail(unhealthy, applied)
     const pruned = await this.#prune(removes)
     const stuck = pruned.filter(({ is }) => is !== 'Gone')
     const begun = pruned.filter(({ is }) => is === 'Gone' || is === 'Stuck')
@@ -118,7 +105,7 @@ class CarryingOut {
     const isSettled = commits.length === 0 && this.#inventory.underway === undefined && !this.#isTipFailed
     if (isSettled && !isWaitingNew && !memory.isNew) return this.#outcome('Quiet', halted)
     const unhealthy = await this.#untilHealthy(false)
-    if (unhealthy.length > 0) return this.#fail(unhealthy)
+    if (unhealthy.length > 0) return this.#ports.superseded?.aborted ? this.#giveWay() : this.#fail(unhealthy)
     this.#inventory = next
     await this.#conclude(halted, false)
     return this.#outcome(commits.length > 0 ? 'NoChange' : 'Quiet', halted)
@@ -128,9 +115,20 @@ class CarryingOut {
     const { commits, tip, set, plan } = this.#found
     const named = commits.length === 0 && this.#isTipFailed ? [tip] : commits
     const is = applied ? 'Applied' : 'NoChange'
-    const verdict = { ...this.#figures(applied), ...(halted.length > 0 ? { why: halted.join('; ') } : {}) }
+    const notes = [...halted, ...failedBefore(this.#inventory, tip)]
+    const verdict = { ...this.#figures(applied), ...(notes.length > 0 ? { why: notes.join('; ') } : {}) }
     const told = withVerdict(inForce(waiting(this.#inventory, plan), tip.sha, set), named, is, verdict, this.#now())
     await this.#save(told, isNarrowed)
+  }
+
+  /** A newer commit is there, and is a whole truth by itself: it decides what becomes of this one, and has its health to prove. */
+  async #giveWay(applied?: LayersOutcome<Applied>): Promise<Outcome> {
+    const { commits, tip } = this.#found
+    const why = 'a newer commit came before it was seen to be healthy'
+    const verdict = { why, ...this.#figures(applied) }
+    const { underway: _, ...ended } = this.#inventory
+    await this.#save(withVerdict(ended, commits.length > 0 ? commits : [tip], 'Superseded', verdict, this.#now()))
+    return this.#outcome('Superseded', [], applied)
   }
 
   /** What was applied stays, nothing is deleted, and the commit has its verdict. */
@@ -147,97 +145,38 @@ class CarryingOut {
     return this.#outcome('Failed', problems, applied, pruned)
   }
 
-  async #apply(steps: readonly ApplyStep[]): Promise<LayersOutcome<Applied>> {
-    const { report } = this.#ports
-    let count = 0
-    return applyLayers(steps, {
-      width,
-      signal: this.#signal,
-      ready: (step) => this.#untilNeedsAreMet(step),
-      apply: async (step) => {
-        const result = await this.#applyOne(step)
-        for (const remark of result.remarks) this.#remarks.push(`${keyText(step.key)}: ${remark}`)
-        report(`applied ${++count} of ${steps.length}`)
-        return result
-      },
-    })
-  }
-
-  async #applyOne(step: ApplyStep): Promise<Applied> {
-    const { policy } = this.#settings
-    const { declared } = step
-    const live = this.#live.get(keyId(step.key))
-    const options = {
-      manager: managerOf(policy.name),
-      setId: this.#found.memory.setId,
-      hashKey: this.#hashKey,
-      policy,
-      signal: this.#signal,
-    }
-    const { client, clock } = this.#ports
-    const resource = await this.#resourceSoon(declared)
-    const anew = { ...options, clock, random: Math.random, deadlineMs: this.#settings.deleteTimeoutMs }
-    const rule = replaceRuleOf(declared).when
-    if (live && rule === 'always') return replaceObject(client, resource, { declared, live }, anew)
-    try {
-      const target = { declared, ...(live ? { live } : {}), isAdopted: step.do === 'adopt' }
-      return await patiently(clock, this.#signal, () => applyObject(client, resource, target, options))
-    } catch (error) {
-      if (!live || !(error instanceof ApplyFault) || error.code !== 'Immutable' || rule === 'never') throw error
-      this.#remarks.push(`${keyText(step.key)} is replaced: ${error.message}`)
-      return replaceObject(client, resource, { declared, live }, anew)
-    }
-  }
-
-  /** What a step names as its need has to work, not only to exist; so has the kind that it is of. */
-  async #untilNeedsAreMet(step: ApplyStep): Promise<void> {
-    const isAsked = 'config.kubernetes.io/depends-on' in annotationsOf(step)
-    const needs = step.after.filter(({ kind }) => isAsked || kind === 'CustomResourceDefinition')
-    if (needs.length === 0) return
-    const { client, clock } = this.#ports
-    const targets = needs.flatMap((key) => {
-      const declared = this.#found.set.objects.find((object) => keyId(object.key) === keyId(key))
-      const resource = declared && servedAs(this.#catalog, declared.apiVersion, key.kind)
-      return resource ? [{ key, resource, uid: this.#uidOf(key) }] : []
-    })
-    const { outcome, waited } = await waitHealthy(client, targets, {
-      clock,
-      deadlineMs: this.#settings.healthTimeoutMs,
-      signal: this.#signal,
-    })
-    if (outcome === 'healthy') return
-    const ill = waited.find(({ health }) => health.is !== 'Current')
-    throw new Error(
-      `what it depends on is not healthy: ${ill ? `${keyText(ill.key)}: ${ill.health.message}` : outcome}`,
-    )
-  }
-
-  #uidOf(key: Key): string {
-    return this.#live.get(keyId(key))?.uid ?? 'any'
-  }
-
   /** What was changed now, and what an earlier run changed and nobody saw healthy. */
   async #untilHealthy(hasDeletes: boolean, applied?: LayersOutcome<Applied>): Promise<readonly string[]> {
     const { policy, healthTimeoutMs } = this.#settings
     if (hasDeletes && policy.deletion.pruneAfter !== 'healthy') return []
     const changed = [...(applied?.done.values() ?? [])]
       .filter(({ result }) => result.outcome !== 'unchanged' && result.uid !== '')
-      .map(({ step, result }) => ({ key: step.key, resource: this.#resourceOf(step.declared), uid: result.uid }))
+      .map(({ step, result }) => ({
+        key: step.key,
+        resource: this.#applier.resourceOf(step.declared),
+        uid: result.uid,
+      }))
     const known = new Set(changed.map(({ key }) => keyId(key)))
     const open = new Set(unproven(this.#inventory, this.#found.commits).map(({ key }) => keyId(key)))
     const left = this.#found.set.objects
       .filter(({ key }) => open.has(keyId(key)) && !known.has(keyId(key)))
-      .map((declared) => ({ key: declared.key, resource: this.#resourceOf(declared), uid: this.#uidOf(declared.key) }))
+      .map((declared) => ({
+        key: declared.key,
+        resource: this.#applier.resourceOf(declared),
+        uid: this.#applier.uidOf(declared.key),
+      }))
     const targets = [...changed, ...left]
     if (targets.length === 0) return []
-    const { client, clock, report } = this.#ports
-    const { outcome, waited } = await waitHealthy(client, targets, {
-      clock,
-      deadlineMs: healthTimeoutMs,
-      signal: this.#signal,
-      onProgress: report,
+    const { client, clock, report, superseded } = this.#ports
+    const signal = superseded ? AbortSignal.any([this.#signal, superseded]) : this.#signal
+    const options = { clock, deadlineMs: healthTimeoutMs, signal, onProgress: report }
+    const { outcome, waited } = await waitHealthy(client, targets, options).catch((error: unknown) => {
+      this.#signal.throwIfAborted()
+      if (!superseded?.aborted) throw error
+      return { outcome: 'superseded', waited: [] }
     })
     if (outcome === 'healthy') return []
+    if (outcome === 'superseded') return ['a newer commit is there']
     return waited
       .filter(({ health }) => health.is !== 'Current')
       .map(({ key, health }) => `${keyText(key)} is not healthy: ${health.message}`)
@@ -246,12 +185,7 @@ class CarryingOut {
   async #prune(steps: readonly DeleteStep[]): Promise<readonly PruneOutcome[]> {
     if (steps.length === 0) return []
     const { client, clock, report } = this.#ports
-    const targets = steps.map((step) => {
-      const resource = servedAs(this.#catalog, step.apiVersion, step.key.kind)
-      if (!resource)
-        throw new Error(`${keyText(step.key)} cannot be deleted: the server does not know ${step.apiVersion}`)
-      return { ...step, resource }
-    })
+    const targets = steps.map((step) => ({ ...step, resource: this.#applier.resourceOf(step) }))
     return pruneAll(client, targets, {
       clock,
       timeoutMs: this.#settings.deleteTimeoutMs,
@@ -260,29 +194,6 @@ class CarryingOut {
       onGone: (key) => report(`gone: ${keyText(key)}`),
       onProgress: report,
     })
-  }
-
-  /** Kinds that an earlier layer brought are served a moment after their definition is established. */
-  async #resourceSoon(declared: DeclaredObject): Promise<Resource> {
-    const { client, clock } = this.#ports
-    const { apiVersion, key } = declared
-    const untilMs = clock.monotonic() + servedWithinMs
-    while (!servedAs(this.#catalog, apiVersion, key.kind) && clock.monotonic() < untilMs) {
-      this.#reading ??= clock
-        .sleep(lookAgainMs, this.#signal)
-        .then(() => readCatalog(client, this.#signal))
-        .finally(() => {
-          this.#reading = undefined
-        })
-      this.#catalog = await this.#reading
-    }
-    return this.#resourceOf(declared)
-  }
-
-  #resourceOf({ apiVersion, key }: Pick<DeclaredObject, 'apiVersion' | 'key'>): Resource {
-    const resource = servedAs(this.#catalog, apiVersion, key.kind)
-    if (resource) return resource
-    throw new Error(`the server does not know ${apiVersion} ${key.kind}`)
   }
 
   get #isTipFailed(): boolean {
@@ -329,7 +240,7 @@ class CarryingOut {
     return {
       is,
       problems,
-      remarks: this.#remarks,
+      remarks: this.#applier.remarks,
       created: keysOf('created'),
       changed: keysOf('changed'),
       gone: pruned.filter((one) => one.is === 'Gone'),
@@ -351,23 +262,18 @@ function parted({ steps }: Plan) {
   return { forgets, conflicts }
 }
 
-function annotationsOf({ declared }: ApplyStep): object {
-  const { metadata } = declared.body as { readonly metadata?: { readonly annotations?: object } }
-  return metadata?.annotations ?? {}
+/** The server cannot be asked any more. That says nothing about the commit: its verdict stays open, and the next run goes on. */
+function outageOf({ failed }: LayersOutcome<Applied>): unknown {
+  const isOutage = ({ error }: { readonly error: unknown }) =>
+    error instanceof ApplyFault && error.code === 'Unavailable'
+  return failed.length > 0 && failed.every(isOutage) ? failed[0]?.error : undefined
 }
 
-const mostAttempts = 4
-
-/** A server that fails once may have changed its store's leader. The client itself repeats only what it was told to. */
-async function patiently<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof ApplyFault) || error.code !== 'Unavailable' || attempt >= mostAttempts) throw error
-      await clock.sleep(250 * 2 ** attempt, signal)
-    }
-  }
+/** A good commit does not make the bad one before it undone. */
+function failedBefore({ verdicts }: Inventory, tip: Survey['tip']): readonly string[] {
+  const last = verdicts.at(-1)
+  if (!last || last.revision === tip.sha || (last.is !== 'Failed' && last.is !== 'Rejected')) return []
+  return [`${last.revision.slice(0, 12)} before it was ${last.is === 'Failed' ? 'a failure' : 'rejected'}`]
 }
 
 function failureText({ key, declared }: ApplyStep, error: unknown): string {

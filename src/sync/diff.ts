@@ -1,4 +1,9 @@
+import { pathText, valueAt } from './apply/field-path.ts'
+import { declaredPaths, entriesOf, unionOf } from './apply/field-set.ts'
+import { liveObject } from './apply/projection.ts'
+import { isSameMeaning } from './apply/same-meaning.ts'
 import { isObject, type Json, type JsonObject } from './json.ts'
+import type { ObservedObject } from './observed.ts'
 
 /** One field that a write would change. */
 export interface FieldChange {
@@ -45,6 +50,17 @@ function named(items: readonly Json[]): Map<string, Json> {
   const names = items.map((item) => (isObject(item) && typeof item['name'] === 'string' ? item['name'] : undefined))
   const isNamed = names.every((name) => name !== undefined) && new Set(names).size === names.length
   return new Map(items.map((item, index) => [isNamed ? `name=${names[index]}` : String(index), item]))
+}
+
+/** The declared fields that hold something else in the cluster, whoever owns them. */
+export function unequalFields(body: JsonObject, observed: ObservedObject): readonly string[] {
+  const live = liveObject(observed)
+  const shape = entriesOf(live).reduce<JsonObject>((all, { fieldsV1 }) => unionOf(all, fieldsV1 ?? {}), {})
+  const unequal = [...declaredPaths(body, shape)].filter((path) => {
+    const value = valueAt(body, path)
+    return value !== undefined && !isSameMeaning(value, valueAt(live, path))
+  })
+  return unequal.map(pathText)
 }
 
 /** Values of Secrets are never shown, not even their lengths; nor is what may be one in a field that is misspelt. */

@@ -21,10 +21,13 @@ export function explainKey(asked: Key, { set, observed, memory, plan, tip }: Sur
     member
       ? `  it is a member of this Sync${member.revision ? `, last changed by commit ${member.revision.slice(0, 12)}` : ''}`
       : '  it is no member of this Sync',
-    step
-      ? `  what follows: ${step.do}: ${step.why}`
-      : `  what follows: nothing${declared && live ? ', it equals git' : ''}`,
+    `  what follows: ${step ? `${step.do}: ${step.why}` : `nothing${whyNothing(declared !== undefined, live !== undefined)}`}`,
   ].join('\n')
+}
+
+function whyNothing(isDeclared: boolean, isThere: boolean): string {
+  if (!isThere) return ''
+  return isDeclared ? ', it equals git' : ', this Sync does not look at it'
 }
 
 function clusterLine(live: Survey['observed']['objects'][number] | undefined, unknown: string | undefined): string {

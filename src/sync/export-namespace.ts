@@ -1,13 +1,16 @@
 import type { KubeClient } from '../kube/index.ts'
-import type { JsonObject } from './json.ts'
-import { compareKeys, type Key } from './key.ts'
-import { readCatalog } from './observe/catalog.ts'
+import { readYaml } from '../text/index.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
+import { compareKeys, type Key, keyText } from './key.ts'
+import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
 import { exportManifest } from './observe/export-objects.ts'
 import { foreignOwner } from './observe/foreign.ts'
+import { inParallel } from './observe/in-parallel.ts'
 import { mayBeDeclared, pruneWorld } from './observe/never-pruned.ts'
 import { observe } from './observe/observe.ts'
-import type { UnknownKind } from './observed.ts'
+import type { ObservedObject, UnknownKind } from './observed.ts'
 import { carefulDeletion, type Policy } from './policy.ts'
+import { servedAs } from './survey.ts'
 
 export interface ExportedObject {
   readonly key: Key
@@ -54,14 +57,40 @@ export async function exportNamespace(
     .filter((object) => mayBeDeclared(object, world))
     .filter((object) => foreignOwner(object, '') === undefined)
     .sort((one, other) => compareKeys(one.key, other.key))
+  const whole = await inParallel(wanted, readsAtATime, (object) => exactly(object, client, catalog, signal))
   const isSecret = ({ key }: { readonly key: Key }) => key.group === '' && key.kind === 'Secret'
   return {
-    objects: wanted
+    objects: whole
       .filter((object) => withSecrets || !isSecret(object))
       .flatMap(({ key, body }) => (body ? [{ key, body: exportManifest(body) }] : [])),
     unknown: seen.unknown,
     secrets: withSecrets ? [] : wanted.filter(isSecret).map(({ key }) => key.name),
   }
+}
+
+const readsAtATime = 16
+
+/** Answers are read as doubles. What those may have rounded is read again in a form that keeps every digit. */
+async function exactly(
+  object: ObservedObject,
+  client: KubeClient,
+  catalog: KnownCatalog,
+  signal: AbortSignal,
+): Promise<ObservedObject> {
+  const { key, apiVersion, body } = object
+  const resource = servedAs(catalog, apiVersion, key.kind)
+  if (!resource || body === undefined || !mayBeRounded(body)) return object
+  const root = resource.group === '' ? 'api' : 'apis'
+  const path = `/${root}/${apiVersion}/namespaces/${key.namespace}/${resource.plural}/${encodeURIComponent(key.name)}`
+  const read = readYaml(await client.request<string>({ method: 'GET', path, accept: 'application/yaml', signal }))
+  const value = 'documents' in read ? read.documents[0]?.value : undefined
+  if (!isObject(value)) throw new Error(`${keyText(key)} cannot be exported: the server sent YAML that is none`)
+  return { ...object, body: value }
+}
+
+function mayBeRounded(value: Json): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some((below: Json) => mayBeRounded(below))
 }
 
 const everything: ReadonlySet<string> = Object.assign(new Set<string>(), { has: () => true })

@@ -14,7 +14,7 @@ export interface Member {
   readonly revision?: string
   /** When it was first seen that nothing declares it any more. */
   readonly orphanedAt?: string
-  /** A person said that it stays: it is no longer looked at. */
+  /** Git marked it to stay when it declared it last; the mark on the live object may be gone. */
   readonly isKept?: true
 }
 

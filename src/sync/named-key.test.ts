@@ -1,23 +1,30 @@
 import { expect, test } from 'vitest'
 import { keyText } from './key.ts'
 import { namedKey } from './named-key.ts'
-import type { Catalog } from './observed.ts'
 
-const served = (group: string, plural: string, kind: string, namespaced = true) => ({
+const served = (
+  group: string,
+  plural: string,
+  kind: string,
+  shortNames: readonly string[] = [],
+  namespaced = true,
+) => ({
   resource: { group, version: 'v1', plural, kind, namespaced },
   verbs: [],
   isAggregated: false,
+  shortNames,
 })
-const catalog: Catalog = {
+const catalog = {
   kinds: [
     served('events.k8s.io', 'events', 'Event'),
-    served('', 'events', 'Event'),
-    served('', 'namespaces', 'Namespace', false),
-    served('apps', 'deployments', 'Deployment'),
+    served('', 'events', 'Event', ['ev']),
+    served('', 'configmaps', 'ConfigMap', ['cm']),
+    served('', 'namespaces', 'Namespace', ['ns'], false),
+    served('apps', 'deployments', 'Deployment', ['deploy']),
+    served('sly.example.org', 'things', 'Sly', ['deployments', 'cm']),
     served('networking.istio.io', 'gateways', 'Gateway'),
     served('gateway.networking.k8s.io', 'gateways', 'Gateway'),
   ],
-  unknown: [],
 }
 
 test.for<[string, string | RegExp]>([
@@ -25,6 +32,14 @@ test.for<[string, string | RegExp]>([
   ['Deployment/web', 'Deployment.apps shop/web'],
   ['deployment.apps/web', 'Deployment.apps shop/web'],
   ['deployments/web', 'Deployment.apps shop/web'],
+  ['deploy/web', 'Deployment.apps shop/web'],
+  ['deploy.apps/web', 'Deployment.apps shop/web'],
+  ['configmaps/a', 'ConfigMap shop/a'],
+  ['cm/a', 'ConfigMap shop/a'],
+  ['CM/other/a', 'ConfigMap other/a'],
+  ['cm.sly.example.org/a', 'Sly.sly.example.org shop/a'],
+  ['deployments.sly.example.org/a', 'Sly.sly.example.org shop/a'],
+  ['ns/shop', 'Namespace shop'],
   ['Deployment/other/web', 'Deployment.apps other/web'],
   ['Event/a', 'Event shop/a'],
   ['Event.events.k8s.io/a', 'Event.events.k8s.io shop/a'],

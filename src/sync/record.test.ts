@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Inventory, Member, Verdict } from './inventory-record.ts'
+import { keyId } from './key.ts'
+import { contentDigest } from './plan/hash.ts'
 import type { Plan, Step } from './plan/steps.ts'
-import { announced, unproven, waiting, withDeletions, withVerdict } from './record.ts'
+import { announced, inForce, unproven, waiting, withApplied, withDeletions, withVerdict } from './record.ts'
 import type { Commit } from './source/open-source.ts'
 
 const at = '2026-03-01T12:00:00.000Z'
@@ -111,4 +113,37 @@ test.for<[string, readonly (readonly [string, Verdict['is']])[], readonly string
   const members = [member('new'), ...['a', 'b'].map((name) => ({ ...member(name), revision: name }))]
   const found = unproven({ ...empty, members, verdicts: told }, commits.map(commit))
   expect(found.map(({ key: { name } }) => name)).toEqual(expected)
+})
+
+const update = { do: 'update' as const, key: key('a'), uid: 'u-a', fields: [], layer: 1, after: [], why: '' }
+const result = {
+  outcome: 'changed' as const,
+  uid: 'u-a',
+  resourceVersion: '1',
+  reference: undefined,
+  object: {},
+  remarks: [],
+}
+
+test.for<[string, Record<string, string | null>, true | undefined]>([
+  ['marked to stay', { 'fettle.dev/keep': 'an audit' }, true],
+  ['marked by the words of others', { 'helm.sh/resource-policy': 'keep' }, true],
+  ['whose mark is taken back', { 'fettle.dev/keep': 'false' }, undefined],
+  ['whose mark is empty', { 'fettle.dev/keep': null }, undefined],
+  ['that is not marked', {}, undefined],
+])('what git says last counts of an object %s', ([, annotations, isKept]) => {
+  const before = { ...empty, members: [{ ...member('a'), isKept: true as const }] }
+  const step = { ...update, declared: { ...declared('a'), body: { metadata: { annotations } } } }
+  const { members } = withApplied(before, new Map([[keyId(key('a')), { step, result }]]), 'r')
+  expect(members[0]?.isKept).toBe(isKept)
+})
+
+test('of a commit that is read otherwise, what it declared first stays on record until the next commit', () => {
+  const reading = { path: 'app', ignoreFiles: [], namespaceRule: 'fill', namespaces: ['shop'] }
+  const digest = (text: string, path = 'app') => contentDigest(text, { ...reading, path })
+  const first = inForce(empty, 'r', { digest: digest('one') })
+  expect(inForce(first, 'r', { digest: digest('two') })).toEqual(first)
+  expect(inForce(first, 'next', { digest: digest('two') })).toMatchObject({ revision: 'next', digest: digest('two') })
+  const elsewhere = digest('two', 'elsewhere')
+  expect(inForce(first, 'r', { digest: elsewhere })).toMatchObject({ revision: 'r', digest: elsewhere })
 })

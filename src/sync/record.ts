@@ -1,7 +1,10 @@
 import type { Applied } from './apply/apply-object.ts'
-import type { DeclaredSet } from './declared.ts'
+import type { DeclaredObject, DeclaredSet } from './declared.ts'
 import type { Inventory, Member, Verdict, VerdictIs } from './inventory-record.ts'
 import { type Key, keyId } from './key.ts'
+import { keepMarkOf } from './observe/keep-marks.ts'
+import { isOtherContent } from './plan/hash.ts'
+import { textsAt } from './plan/pod-references.ts'
 import type { ApplyStep, Plan } from './plan/steps.ts'
 import type { Commit } from './source/open-source.ts'
 
@@ -64,10 +67,17 @@ export function withApplied(
         apiVersion: declared.apiVersion,
         from: declared.from,
         ...(reference ? { reference } : {}),
+        ...(isMarkedToStay(declared) ? { isKept: true as const } : {}),
         revision: isChanged ? revision : (member.revision ?? revision),
       }
     }),
   }
+}
+
+/** Somebody may take the mark off the live object; what git said last counts all the same. */
+function isMarkedToStay({ body }: DeclaredObject): boolean {
+  const annotations = textsAt(body, 'metadata', 'annotations')
+  return keepMarkOf({ annotations, labels: textsAt(body, 'metadata', 'labels') }) !== undefined
 }
 
 export function without(inventory: Inventory, gone: readonly Key[]): Inventory {
@@ -118,8 +128,11 @@ function named({ sha, author, subject }: Commit): Pick<Verdict, 'revision' | 'au
   return { revision: sha, author, subject }
 }
 
-/** The commit is in force: all of it was applied, and what it no longer declares is gone or waits. */
-export function inForce(inventory: Inventory, revision: string, set: DeclaredSet): Inventory {
+/**
+ * The commit is in force: all of it was applied, and what it no longer declares is gone or waits. Of a commit that is
+ * read otherwise than before, the first content stays on record: else the next plan would delete what this one may not.
+ */
+export function inForce(inventory: Inventory, revision: string, set: Pick<DeclaredSet, 'digest'>): Inventory {
   const { underway: _, ...rest } = inventory
-  return { ...rest, revision, digest: set.digest }
+  return isOtherContent(inventory, revision, set.digest) ? rest : { ...rest, revision, digest: set.digest }
 }

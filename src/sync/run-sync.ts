@@ -50,15 +50,27 @@ export async function runSyncAlways(
   signal: AbortSignal,
 ): Promise<void> {
   await asWriter(parts, signal, async (fenced, epoch, term) => {
+    let failed: Survey | undefined
+    const mayCarryOut = async (found: Survey) => !isSameAgain(found, failed) && (await parts.mayCarryOut(found))
     while (!term.aborted) {
-      const run = await once(fenced, epoch, term).catch((error: unknown) => {
-        term.throwIfAborted()
-        return { error }
-      })
-      onRun(run)
+      const run: Run | { readonly error: unknown } = await once({ ...fenced, mayCarryOut }, epoch, term, true).catch(
+        (error: unknown) => {
+          term.throwIfAborted()
+          return { error }
+        },
+      )
+      if (!('found' in run) || run.outcome) onRun(run)
+      if ('found' in run && run.outcome) failed = run.outcome.is === 'Failed' ? run.found : undefined
       await untilWorthALook(parts, 'found' in run ? run.found.tip.sha : '', term)
     }
+    term.throwIfAborted()
   })
+}
+
+/** What the server refused it refuses again. A commit whose objects are merely not healthy has nothing left to write. */
+function isSameAgain(found: Survey, failed: Survey | undefined): boolean {
+  const isWriting = found.plan.steps.some((step) => 'declared' in step)
+  return isWriting && found.tip.sha === failed?.tip.sha && found.plan.hash === failed.plan.hash
 }
 
 const lookAnywayMs = 30_000
@@ -71,15 +83,26 @@ async function untilWorthALook({ source, clock }: RunParts, sha: string, signal:
   over.abort(new Error('one of both is enough'))
 }
 
-async function once(parts: RunParts, epoch: number, signal: AbortSignal): Promise<Run> {
+async function once(parts: RunParts, epoch: number, signal: AbortSignal, isWatching = false): Promise<Run> {
   const ports = portsOf(parts, { epoch })
   const found = await survey(ports, parts.settings, parts.permits, signal).catch(async (error: unknown) => {
     if (error instanceof SyncRejected && parts.settings.policy.mode !== 'observe') await record(error, ports, signal)
     throw error
   })
   if (!(await parts.mayCarryOut(found))) return { found }
-  const outcome = await carryOut(found, ports, parts.settings, signal)
-  return { found, outcome: await withLateDeletions(outcome, found, parts, ports, signal) }
+  const superseded = new AbortController()
+  const over = new AbortController()
+  if (isWatching)
+    parts.source.untilMoved(found.tip.sha, AbortSignal.any([signal, over.signal])).then(
+      () => superseded.abort(new Error('a newer commit is there')),
+      () => undefined,
+    )
+  try {
+    const outcome = await carryOut(found, { ...ports, superseded: superseded.signal }, parts.settings, signal)
+    return { found, outcome: await withLateDeletions(outcome, found, parts, ports, signal) }
+  } finally {
+    over.abort(new Error('the plan is carried out'))
+  }
 }
 
 /** No commit is without a verdict. What is rejected before the first good one leaves nothing behind. */

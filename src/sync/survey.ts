@@ -12,6 +12,7 @@ import { withLateKinds } from './observe/late-kinds.ts'
 import type { KindName } from './observe/looks.ts'
 import { observe } from './observe/observe.ts'
 import type { Observation, ObservedObject } from './observed.ts'
+import { contentDigest } from './plan/hash.ts'
 import { planSync } from './plan/plan-sync.ts'
 import type { Difference, Plan } from './plan/steps.ts'
 import { managerOf, type Permits, type Policy } from './policy.ts'
@@ -38,6 +39,8 @@ export interface SyncPorts {
   readonly store: InventoryStore
   /** Hears what is under way. */
   readonly report: (line: string) => void
+  /** Aborts when git has moved on: nobody needs to wait for the health of this commit any more. */
+  readonly superseded?: AbortSignal
 }
 
 export interface Memory {
@@ -114,7 +117,7 @@ export async function survey(
   ])
   const { inventory, hashKey, setId } = memory
   const catalog = await withLateKinds(client, clock, offered, inventory.members.map(kindNameOf), signal)
-  const commits = await commitsSince(source, inventory.revision, tip, settings, signal)
+  const commits = await commitsSince(source, memory, tip, settings, signal)
   const set = declaredBy(files, catalog, settings, { memory, commits })
   const observed = await observe(client, catalog, scopeOf(set, inventory, policy), signal)
   const members = new Map(inventory.members.map((member) => [keyId(member.key), member]))
@@ -126,6 +129,7 @@ export async function survey(
     permits,
     setId,
     revision: tip.sha,
+    digest: set.digest,
     trailers: Object.assign({}, ...commits.map(({ trailers }) => trailers)) as Record<string, string>,
     nowMs: clock.now(),
     ...(memory.isNew ? {} : { hashKey }),
@@ -137,11 +141,12 @@ export async function survey(
 
 async function commitsSince(
   source: GitSource,
-  from: string | undefined,
+  memory: Memory,
   tip: Commit,
   { allowRewrite = false }: SyncSettings,
   signal: AbortSignal,
 ): Promise<readonly Commit[]> {
+  const from = memory.inventory.revision
   if (from === undefined) return [tip]
   if (from === tip.sha) return []
   const commits = await source.commitsBetween(from, tip.sha, signal)
@@ -150,6 +155,8 @@ async function commitsSince(
   throw new SyncRejected(
     `history was rewritten: ${from.slice(0, 12)}, which is in force, is no ancestor of ${tip.sha.slice(0, 12)}; ` +
       'look at both, and allow it with --allow-rewrite',
+    [],
+    { memory, commits: [tip] },
   )
 }
 
@@ -170,7 +177,11 @@ function declaredBy(
       return served && (served.namespaced ? 'Namespaced' : 'Cluster')
     },
   })
-  if ('set' in rendered) return rendered.set
+  if ('set' in rendered) {
+    const { objects, digest } = rendered.set
+    const reading = { path, ignoreFiles, namespaceRule, namespaces: policy.namespaces }
+    return { objects, digest: contentDigest(digest, reading) }
+  }
   const count = rendered.problems.length
   throw new SyncRejected(
     `git declares what cannot be put in force: ${count} problem${count === 1 ? '' : 's'}`,
@@ -197,7 +208,13 @@ function scopeOf(
   const kinds = new Map<string, KindName>()
   for (const one of [...members, ...set.objects]) kinds.set(`${one.apiVersion} ${one.key.kind}`, kindNameOf(one))
   // What pods mount is not deleted under them.
-  const looks = [...kinds.values(), { apiVersion: 'v1', kind: 'Pod' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }]
+  const looks = [
+    ...kinds.values(),
+    { apiVersion: 'v1', kind: 'Pod' },
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+    // Whoever scales a workload holds its replicas.
+    { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
+  ]
   const secrets = set.objects.filter(({ key }) => key.kind === 'Secret' && key.group === '')
   return {
     namespaces,

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, type TestContext, test } from 'vitest'
-import { budgetName, type MaintenanceRequest, maintenanceBudgets, maintenanceRequests } from '../../src/api/index.ts'
-import { type NodeObject, resources } from '../../src/kube/index.ts'
+import {
+  budgetName,
+  type MaintenanceRequest,
+  maintenanceBudgets,
+  maintenanceFreezes,
+  maintenanceRequests,
+} from '../../src/api/index.ts'
+import { type KubeObject, type NodeObject, resources } from '../../src/kube/index.ts'
 import { pauseAnnotation, profileLabel, stateLabel } from '../../src/profiles/index.ts'
 import { systemClock } from '../../src/time/index.ts'
 import { type FaultRates, faultyClient } from '../load/faulty-client.ts'
@@ -114,6 +120,29 @@ describe('maxMaintenance', () => {
     }
   }
 
+  test('a node that is deleted in maintenance keeps its place until another one is there', async (context) => {
+    const ground = await prepareQueue(context)
+    const { addBare, untilState } = profileNodes(ground)
+    await ground.startQueue()
+    await eventually(async () => expect((await ground.budget()).status?.slots).toEqual([]), patient)
+    const labels = { zone: 'z0', go: '' }
+    const [first, second] = [await addBare('quick', { labels }), await addBare('quick', { labels })]
+    const { board } = startProfiles(context, ground, file)
+    for (const name of [first, second]) await untilState(name, inside)
+    const third = await addBare('quick', { labels })
+    await ground.admin.delete(resources.nodes, { name: first }, { uid: 'any' })
+    await untilState(third, op)
+    await stays(async () => expect((await ground.node(third)).metadata.labels?.[stateLabel]).toBe(op), 2_500)
+    const [shown] = board.all().filter(({ node }) => node === third)
+    expect(shown?.profiles[0]?.applied.transitions[0]?.chain.info['room']).toMatchObject({
+      passed: false,
+      info: { maintained: 2, gone: [first] },
+    })
+    // What takes its place need not have its name.
+    await ground.addNode({ labels: { zone: 'z0' } })
+    await untilState(third, inside)
+  })
+
   test('has room again for others when a controller dies between the ledger and the node', async (context) => {
     const ground = await prepareQueue(context)
     const { addBare, change, untilState } = profileNodes(ground)
@@ -135,22 +164,24 @@ describe('maxMaintenance', () => {
 })
 
 describe('profiles: Count', () => {
-  const file = fileOf({
-    check: { go: hasLabel('go') },
-    profiles: [
-      profile('counted', [
-        [op, 'go', inside],
-        [inside, '!go', op],
-      ]),
-    ],
-  })
+  const fileWith = (requeue: string) =>
+    fileOf({
+      requeue,
+      check: { go: hasLabel('go') },
+      profiles: [
+        profile('counted', [
+          [op, 'go', inside],
+          [inside, '!go', op],
+        ]),
+      ],
+    })
   const labels = { [profileLabel]: 'counted' }
 
-  async function prepare(context: TestContext) {
+  async function prepare(context: TestContext, requeue = '300ms') {
     const ground = await prepareQueue(context)
     await ground.setBudget({ max: 1, profiles: 'Count', timing: { soak: '0s', minReadySeconds: 0 } })
     await ground.startQueue()
-    const { board } = startProfiles(context, ground, file)
+    const { board } = startProfiles(context, ground, fileWith(requeue))
     const requestsOf = async (node: string) =>
       (await listOf<MaintenanceRequest>(ground.admin, maintenanceRequests))
         .filter(({ spec }) => spec.nodeName === node)
@@ -182,6 +213,29 @@ describe('profiles: Count', () => {
     await untilState(second, op)
     await eventually(async () => expect(await slotsOf(ground)).toEqual([]), patient)
     await change(first, { labels: { go: '' } })
+    await untilState(first, inside)
+  })
+
+  test('who waits for a slot or for the end of a freeze goes on at once, however seldom nodes are looked at', async (context) => {
+    const { ground, change, untilState, waitsFor } = await prepare(context, '10m')
+    const [first, second] = [await ground.addNode({ labels }), await ground.addNode({ labels })]
+    await change(first, { labels: { go: '' } })
+    await untilState(first, inside)
+    await change(second, { labels: { go: '' } })
+    await expect.poll(() => waitsFor(second), { timeout: 20_000 }).toMatch(/^a slot of the queue/)
+    await change(first, { labels: { go: null } })
+    await untilState(second, inside)
+
+    const name = `e2e-${ground.namespace}`
+    const freeze = { metadata: { name }, spec: { reason: 'release day' } }
+    await ground.admin.create(maintenanceFreezes, freeze as KubeObject)
+    const thaw = () => ground.admin.delete(maintenanceFreezes, { name }, { uid: 'any' }).catch(() => undefined)
+    context.onTestFinished(thaw)
+    await change(second, { labels: { go: null } })
+    await untilState(second, op)
+    await change(first, { labels: { go: '' } })
+    await expect.poll(() => waitsFor(first), { timeout: 20_000 }).toContain('release day')
+    await thaw()
     await untilState(first, inside)
   })
 

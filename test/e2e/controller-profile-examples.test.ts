@@ -135,13 +135,17 @@ test('os-upgrade: a node is emptied before the upgrade, and told of in one threa
   const nodes = await stage.addNodes('os-upgrade', [{}, {}])
   const [node = ''] = nodes
   await stage.ground.addWorkload(node, { app: 'web', replicas: 3 })
-  stage.run('os-upgrade.yaml')
+  const { counts } = stage.run('os-upgrade.yaml')
   await stage.until(nodes, [service, service])
   for (const name of nodes) await stage.label(name, { 'os.example.com/upgrade': 'wanted' })
   const [empty] = await stage.until(nodes, [inside, inside])
   expect(empty?.spec?.unschedulable).toBe(true)
   expect(empty?.metadata.annotations).toMatchObject({ 'os.example.com/upgrade-allowed': 'true' })
   expect((await stage.ground.podsOn(node)).filter(({ metadata }) => !metadata.deletionTimestamp)).toEqual([])
+  // Counted before the drain moved them, and once.
+  expect(counts.all().shuffles.filter(({ value }) => value > 0)).toMatchObject([
+    { labels: { owner: 'replica_set_web', profile: 'os-upgrade' }, value: 3 },
+  ])
   await eventually(() => expect(stage.slack.heard).toHaveLength(3), patient)
   const [title, ...answers] = stage.slack.heard
   expect(title?.body).toMatchObject({ text: 'Upgrades of the operating system' })

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, type TestContext, test } from 'vitest'
+import { budgetName } from '../../src/api/index.ts'
 import { adminKubeconfig } from '../../src/dev/index.ts'
 import { type Lease, type NodeObject, resources } from '../../src/kube/index.ts'
 import { dataAnnotation, originalLease, profileLabel, stateLabel } from '../../src/profiles/index.ts'
@@ -330,7 +331,7 @@ describe('the real program', () => {
   }
 
   test('waits while the original holds its lease, begins when it stops, and gives the lease back', async (context) => {
-    const { ground, addBare, untilState, change, statesOf } = await prepare(context)
+    const { ground, addBare, untilState, change, statesOf, eventsOf } = await prepare(context)
     const folder = folderWith(context)
     const path = join(folder, 'config/maintenance.yaml')
     const lease = await holdLease(context, ground)
@@ -377,6 +378,10 @@ describe('the real program', () => {
       ])
     }, patient)
     expect(await (await ask('/metrics')).text()).toContain('fettle_profiles_file_current 0\n')
+    await eventually(async () => {
+      const told = (await eventsOf(budgetName)).filter(({ reason }) => reason === 'ProfilesFileRefused')
+      expect(told).toMatchObject([{ type: 'Warning', note: expect.stringContaining('intervals.requeue: ') as string }])
+    }, patient)
     const late = await addBare('flatcar', { labels: { go: '' } })
     await untilState(late, required)
     writeFileSync(path, file.replaceAll('flatcar', 'renamed'))

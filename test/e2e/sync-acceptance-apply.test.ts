@@ -77,13 +77,17 @@ spec:
     { fieldManager: 'kube-controller-manager', subresource: 'scale' },
   )
   await run(0)
-  expect(await plan()).toMatchObject({ code: 0, deeds: [] })
+  expect(await plan()).toMatchObject({ code: 0, deeds: ['keep web'] })
   expect(await replicas()).toBe(2)
   repository.commit('more', { 'web.yaml': web('\n  minReadySeconds: 1') })
   await run(0)
   expect(await read<Deployment>(resources.deployments, 'web')).toMatchObject({
     spec: { replicas: 2, minReadySeconds: 1 },
   })
+  await admin.delete(autoscalers, { name: 'web', namespace }, { uid: 'any' })
+  repository.commit('by hand again', { 'web.yaml': web('\n  minReadySeconds: 2') })
+  await run(0)
+  expect(await replicas()).toBe(1)
 })
 
 test('a Job that cannot be changed is made anew, and a claim on a volume is not', async (context) => {

@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type KubeObject, resources } from '../../src/kube/index.ts'
@@ -52,7 +52,7 @@ test('mode total: a list to agree to first, then a countdown, then strangers go,
   await runLater(210, 3, ...total)
   expect(await configMaps('ours', 'ours-too', 'stranger')).toEqual(['ours', 'stranger'])
 
-  expect(await sync('approve', hash)).toMatchObject({ code: 0 })
+  expect(await sync('approve', hash)).toMatchObject({ code: 0, stdout: expect.stringContaining(hash) })
   await runLater(220, 0, ...total)
   expect(await configMaps('ours', 'stranger', 'kept')).toEqual(['ours', 'kept'])
 
@@ -102,9 +102,12 @@ test('what a person keeps stays when git drops it; what is released is nobody’
   const { repository, run, plan, sync, read, configMaps } = scene
   repository.commit('all', configMapFiles('a', 'b', 'c', 'kept', 'released'))
   await run(0)
-  expect(await sync('keep', 'ConfigMap/kept', '--reason', 'until the audit')).toMatchObject({ code: 0 })
-  expect(await sync('release', 'ConfigMap/released')).toMatchObject({ code: 0 })
+  expect(await sync('keep', 'cm/kept', '--reason', 'until the audit')).toMatchObject({ code: 0 })
+  expect(await sync('release', 'configmaps/released')).toMatchObject({ code: 0 })
   expect((await read(resources.configMaps, 'released'))?.metadata.labels?.[partOf]).toBeUndefined()
+  expect((await sync('keep', 'cm/none')).stderr).toMatch(/ConfigMap .*\/none is not in the cluster/)
+  // Nobody had to look at this kind; that is no reason to say that it is not there.
+  expect((await sync('explain', 'sa/default')).stdout).toContain('it is in the cluster since')
   await makeByHand(scene, 'adopted')
   expect(await sync('adopt', 'ConfigMap/adopted')).toMatchObject({ code: 0 })
   repository.commit('less', { 'kept.yaml': undefined, 'released.yaml': undefined })
@@ -196,17 +199,33 @@ test('a namespace that people made, exported and committed, is adopted as it is,
     metadata: { name: 'web', namespace },
     spec: { selector: labels, ports: [{ port: 80 }] },
   } as KubeObject)
+  // A double would round it.
+  const patience = 9_007_199_254_740_993n
+  await admin.request({
+    method: 'POST',
+    path: `/api/v1/namespaces/${namespace}/podtemplates`,
+    body: {
+      metadata: { name: 'patient' },
+      template: {
+        metadata: { labels },
+        spec: { terminationGracePeriodSeconds: patience, containers: [{ name: 'main', image: 'example.org/web:1' }] },
+      },
+    },
+  })
   const before = await read(resources.deployments, 'web')
   const folder = temporaryFolder(context)
   const exported = await sync('export', '--to', folder, '--secrets')
   expect(exported, exported.stderr).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder, 'podtemplate-patient.yaml'), 'utf8')).toContain(`Seconds: ${patience}\n`)
   cpSync(folder, join(repository.folder, 'shop'), { recursive: true })
   repository.commit('as it is', {})
   const first = await plan('--path', 'shop')
-  const names = ['login', 'more.settings', 'settings', 'web', 'web']
+  const names = ['login', 'more.settings', 'patient', 'settings', 'web', 'web']
   expect([...first.deeds].sort()).toEqual(names.map((name) => `adopt ${name}`))
+  // Each field gets a new owner, and none another value.
+  expect((await sync('plan', '--path', 'shop')).stdout.match(/becomes ours$/gm)).toHaveLength(names.length)
   await run(0, '--path', 'shop')
-  expect(await plan('--path', 'shop')).toMatchObject({ code: 0, deeds: [], unchanged: 5 })
+  expect(await plan('--path', 'shop')).toMatchObject({ code: 0, deeds: [], unchanged: 6 })
   expect((await plan('--path', 'shop', '--mode', 'total')).halts).toEqual([])
   expect((await read(resources.deployments, 'web'))?.metadata.generation).toBe(before?.metadata.generation)
 })

@@ -53,6 +53,7 @@ test('history that was rewritten halts, with both commits, until somebody allows
   const refused = await run(1)
   for (const sha of [lost, other]) expect(refused.stderr).toContain(sha.slice(0, 12))
   expect(await configMaps('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'c'])
+  expect((await sync('history')).stdout).toMatch(/Rejected +another way/)
   await run(0, '--allow-rewrite')
   expect(await configMaps('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'd'])
   expect((await sync('history')).stdout).toMatch(/Applied +another way/)
@@ -148,7 +149,12 @@ test('a bad commit, then a good one: both have their verdict, and each is told o
   repository.commit('good', { 'b.yaml': configMap('b') })
   await run(0)
   expect(await sync('status')).toMatchObject({ code: 0 })
-  const verdicts = JSON.parse((await sync('history', '-o', 'json')).stdout) as { is: string; subject: string }[]
+  const verdicts = JSON.parse((await sync('history', '-o', 'json')).stdout) as {
+    is: string
+    subject: string
+    why?: string
+  }[]
+  expect(verdicts[0]?.why).toMatch(/before it was a failure$/)
   expect(verdicts.map(({ is, subject }) => `${is} ${subject}`)).toEqual([
     'Applied good',
     'Superseded never looked at',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Resource, resources } from '../../src/kube/index.ts'
+import { eventually } from '../support/e2e-cluster.ts'
 import { configMapFiles, prepareSync } from '../support/sync-command.ts'
 
 const endpoints: Resource = { group: '', version: 'v1', plural: 'endpoints', kind: 'Endpoints', namespaced: true }
@@ -25,6 +26,18 @@ test('a commit that is not healthy is not in force, and deletes nothing, however
   expect(await configMaps('a')).toEqual([])
   const well = await sync('status')
   expect([well.code, well.stdout]).toEqual([0, expect.stringContaining('a service, and no a')])
+})
+
+test('with --watch a newer commit ends the wait for the health of the one before', async (context) => {
+  const { repository, start, read, sync } = await prepareSync(context)
+  repository.commit('a service', { 'web.yaml': balanced })
+  const running = start('run', '--watch', '--yes', '--timeout', '90')
+  await eventually(async () => expect(await read(resources.services, 'web')).toBeDefined(), { withinMs: 10_000 })
+  repository.commit('another way', { 'web.yaml': balanced.replace('LoadBalancer', 'ClusterIP') })
+  await running.untilSaid('the namespace equals git', 20_000)
+  running.signal('SIGINT')
+  await running.finished
+  expect((await sync('history')).stdout).toMatch(/Applied +another way[\s\S]*Superseded +a service/)
 })
 
 test('what controllers label as we do is no finding, and kinds of the whole cluster are looked at', async (context) => {

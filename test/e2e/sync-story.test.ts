@@ -107,6 +107,13 @@ test('service A comes, B comes, A changes, A goes: the namespace is what git say
     subjects.map((subject) => expect.stringMatching(new RegExp(`Applied .*${subject}`)) as string),
   )
   expect(history.stdout).toContain(changed.slice(0, 12))
+
+  const nowhere = service('service-b').replace('    spec:\n', '    spec:\n      nodeSelector: {place: nowhere}\n')
+  const bad = repository.commit('service-b goes nowhere', { 'b.yaml': nowhere })
+  expect(await sync.run('--timeout', '1')).toMatchObject({ code: 1 })
+  const failed = await sync.plan()
+  expect(failed.stdout).toMatch(new RegExp(`Commit ${bad.slice(0, 12)} failed at .*: .*service-b is not healthy`))
+  expect(failed.stdout).not.toContain('Nothing to do')
 })
 
 test('a file that cannot be read changes nothing, and is named with its line', async (context) => {

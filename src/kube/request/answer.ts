@@ -60,7 +60,7 @@ export function parseAnswer(
     return new ApiError({ code: 'TooLarge', method, path, attempts, seen })
   }
   const type = answer.headers['content-type'] ?? ''
-  if (type.startsWith('text/')) return { value: body.toString('utf8') }
+  if (/^(?:text\/|application\/yaml)/.test(type)) return { value: body.toString('utf8') }
   if (body.length === 0) return { value: undefined }
   try {
     return { value: JSON.parse(body.toString('utf8')) as unknown }

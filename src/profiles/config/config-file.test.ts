@@ -74,9 +74,11 @@ test('a file that is not there is a problem, until it is', async () => {
     loadedAt: undefined,
     hash: undefined,
   })
+  expect(file.errors()).toEqual([`${path}:1:1: error: it is not there; create it`])
   await mkdir(join(folder, 'later'))
   await writeFile(path, good(3))
   await until(({ config }) => config?.requeueMs === 3_000)
+  expect(file.errors()).toEqual([])
   await rm(path)
   await until(({ isCurrent }) => !isCurrent)
   expect(file.current()?.requeueMs).toBe(3_000)

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../time/index.ts'
 import type { ConfigProblem, ProfilesConfig } from '../plugin.ts'
+import { problemText } from '../problem-text.ts'
 import { loadConfig } from './load.ts'
 import type { Registry } from './registry.ts'
 import type { Environment } from './variables.ts'
@@ -67,6 +68,13 @@ export class ConfigFile {
   /** What is in force. */
   current(): ProfilesConfig | undefined {
     return this.#state.config
+  }
+
+  /** Why what is in the file now is not in force; nothing if it is. */
+  errors(): readonly string[] {
+    const { isCurrent, problems } = this.#state
+    if (isCurrent) return []
+    return problems.filter(({ severity }) => severity === 'error').map((problem) => problemText(this.path, problem))
   }
 
   /** Calls back after each change of the state, until the returned function is called. */

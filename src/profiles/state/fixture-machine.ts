@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import type { Registry } from '../config/registry.ts'
 import { optional, required } from '../fields.ts'
 import { nodeOf, noon, passOf } from '../fixture-pass.ts'
-import { dataAnnotation, profileLabel, type State } from '../names.ts'
+import { dataAnnotation, profileLabel, type State, stateLabel } from '../names.ts'
 import type { Check, Notifier, Plugin, Schedule, Trigger } from '../plugin.ts'
 import { checkPlugins } from '../plugins/check/index.ts'
 import { triggerPlugins } from '../plugins/trigger/index.ts'
@@ -22,6 +22,8 @@ export class Machine {
   /** What ran, in order. */
   readonly ran: string[] = []
   readonly taken: string[] = []
+  /** When the last trigger that ran had begun. */
+  sinceMs = 0
   nowMs = noon
   node: NodeObject
   whyNot: string | undefined
@@ -98,7 +100,10 @@ export class Machine {
       fields: named,
       create: ({ name }) => ({
         check: () => ({ isPassed: !this.taken.includes(name), info: {} }),
-        take: async () => void this.taken.push(name),
+        take: async () => {
+          if (this.taken.includes(name)) throw new Error(`somebody else has taken ${name}`)
+          this.taken.push(name)
+        },
       }),
     }
     const note: Plugin<Trigger, typeof named> = {
@@ -107,8 +112,9 @@ export class Machine {
       fields: named,
       create: ({ name }) => ({
         isOutside: true,
-        run: () => {
+        run: ({ sinceMs }) => {
           this.ran.push(name)
+          this.sinceMs = sinceMs
           if (this.broken.has(name)) throw new Error(`${name} cannot be done`)
           return this.busy.has(name) ? { retry: 'not yet' } : 'done'
         },
@@ -161,6 +167,8 @@ ${['a', 'b', 'go', 'back', 're-go'].map((name) => `  - {type: turn, name: ${name
 ${['t1', 't2', 't3'].map((name) => `  - {type: note, name: ${name}, config: {name: ${name}}}`).join('\n')}
   - {type: alterLabel, name: mark, config: {key: altered, value: 'yes'}}
   - {type: alterLabel, name: unmark, config: {key: altered, remove: true}}
+  - {type: alterLabel, name: own-label, config: {key: ${stateLabel}, value: nonsense}}
+  - {type: alterAnnotation, name: own-data, config: {key: ${dataAnnotation}, value: nonsense}}
   - {type: alterLabel, name: rename, config: {key: ${profileLabel}, value: other}}
   notify:
   - {type: quiet, name: tell, config: {}, schedule: {type: onchange, config: {}}}

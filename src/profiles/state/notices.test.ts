@@ -7,7 +7,7 @@ import { type GoTime, goTimeOf, zeroTime } from './go-time.ts'
 import { addDue, addOverdue, letGo, noteSent, only } from './notices.ts'
 import type { Pending, Progress } from './progress.ts'
 
-const nothing: Progress = { inFlight: {}, pending: [], sent: {} }
+const nothing: Progress = { inFlight: {}, aborting: {}, pending: [], sent: {} }
 const at = (ms: number) => goTimeOf(noon + ms)
 const pending = (profile: string, ms: number, state: State = 'maintenance-required'): Pending => ({
   profile,
@@ -83,6 +83,8 @@ test('too long in a state is told once per stay', () => {
   expect([again.isOverdue, again.isNew]).toEqual([true, false])
   const nextStay = { ...data, transition: at(60_000) }
   expect(addOverdue(late.progress, state, 'p', nextStay, noon + 120_000).isNew).toBe(true)
+  const sameName = { ...nothing, sent: { p: { overdue: at(500).text } } }
+  expect(addOverdue(sameName, state, 'p', data, noon + 1_001).isNew, 'an instance may be called overdue').toBe(true)
 })
 
 test('more than twenty do not wait, and nothing of a profile that is gone', () => {
@@ -97,5 +99,5 @@ test('more than twenty do not wait, and nothing of a profile that is gone', () =
   )
   expect(progress.pending).toHaveLength(20)
   expect(progress.pending.at(-1)?.profile).toBe('p')
-  expect(only(progress, new Set(['p']))).toEqual({ inFlight: {}, pending: [pending('p', 0)], sent: {} })
+  expect(only(progress, new Set(['p']))).toEqual({ ...nothing, pending: [pending('p', 0)] })
 })

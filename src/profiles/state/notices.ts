@@ -13,7 +13,8 @@ type Times = Map<string, GoTime>
 
 /** More than this many messages wait only if somebody has not listened for long; then the oldest are let go. */
 const mostPending = 20
-const overdueMark = 'overdue'
+/** Stands among the names of instances; no chain can name one like this. */
+const overdueMark = '&&overdue'
 
 /** The one that the file has for a message; none if the file has changed since. */
 export function instanceOf(
@@ -103,6 +104,7 @@ export function only(progress: Progress, profiles: ReadonlySet<string>): Progres
     Object.fromEntries(Object.entries(record).filter(([name]) => profiles.has(name)))
   return {
     inFlight: kept(progress.inFlight),
+    aborting: kept(progress.aborting),
     pending: progress.pending.filter(({ profile }) => profiles.has(profile)),
     sent: kept(progress.sent),
   }

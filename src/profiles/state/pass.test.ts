@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { dataAnnotation, profileLabel, stateLabel } from '../names.ts'
 import { instances, Machine, steps } from './fixture-machine.ts'
 import { historyAnnotation, progressAnnotation, readHistory, readProgress } from './progress.ts'
-import { abortAnnotation, pauseAnnotation } from './verbs.ts'
+import { abortAnnotation, abortReasonAnnotation, pauseAnnotation } from './verbs.ts'
 
 const [op, required, inside] = ['operational', 'maintenance-required', 'in-maintenance'] as const
 const file = (...profiles: readonly string[]) => `${instances}profiles:\n${profiles.join('')}`
@@ -248,6 +248,57 @@ test('entering that needs time holds the profile: no messages and no checks unti
   expect(result.profiles[0]?.next).toBe(op)
 })
 
+test('entering that fails is told, undone and tried again: no messages and no checks before it is done', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', inside]],
+    '  in-maintenance:\n    enter: mark && t1\n    notify: tell\n    transitions: [{check: back, next: operational}]\n',
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go').add('back')
+  machine.broken.add('t1')
+  await machine.passes(2)
+  const { result, events, pending } = await machine.pass()
+  const failure = { stage: 'enter', cause: 't1: t1 cannot be done' }
+  expect(result.profiles[0]).toMatchObject({ state: inside, next: inside, transitions: [], failure })
+  expect(events).toEqual([{ is: 'Failed', profile: 'p', state: inside, failure }])
+  expect([pending, machine.label('altered'), machine.ran]).toEqual([[], undefined, ['go', 't1', 't1']])
+  machine.broken.clear()
+  expect((await machine.pass()).result.profiles[0]?.next).toBe(op)
+  expect(machine.label('altered')).toBe('yes')
+})
+
+test('without a way out, or with one that does not pass, a profile stays, and that is no failure', async () => {
+  const machine = new Machine(file(steps('none', []), steps('one', [[op, 'a', inside]])), { label: 'none--one' })
+  const { result } = await machine.pass()
+  expect(result.profiles).toEqual([
+    { name: 'none', state: op, next: op, transitions: [] },
+    {
+      name: 'one',
+      state: op,
+      next: op,
+      transitions: [
+        {
+          target: inside,
+          isPassed: false,
+          chain: {
+            expression: 'a',
+            isPassed: false,
+            checks: [{ name: 'a', type: 'turn', isPassed: false, info: {} }],
+          },
+        },
+      ],
+    },
+  ])
+})
+
+test("the controller's own label and data are what it says, whatever a trigger writes there", async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside, 'own-label && own-data']])), { label: 'p' })
+  machine.on.add('go')
+  await machine.pass()
+  expect([machine.state('p'), machine.label(stateLabel)]).toEqual([inside, inside])
+})
+
 test('a check that cannot tell after entering neither enters again nor tells again', async () => {
   const profile = steps(
     'p',
@@ -355,6 +406,71 @@ test('abort runs the chain for it, forgets what was under way, and ends operatio
   expect(machine.node.metadata.annotations?.[abortAnnotation]).toBeUndefined()
   await machine.pass()
   expect([machine.state('p'), machine.label('altered'), machine.ran.at(-1)]).toEqual([op, undefined, 'go'])
+})
+
+test('an abort whose chain needs time knows when it began, also after a restart; the next one begins anew', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside]], '  abort: t1\n')), { label: 'p' })
+  machine.on.add('go')
+  await machine.pass()
+  machine.busy.add('t1')
+  machine.annotate({ [abortAnnotation]: 'p' })
+  await machine.pass()
+  const began = machine.nowMs
+  await machine.passes(3)
+  expect(machine.sinceMs).toBe(began)
+  // Who takes the abort back and says it again begins again.
+  machine.annotate({ [abortAnnotation]: null })
+  await machine.pass()
+  expect(machine.node.metadata.annotations?.[progressAnnotation]).toBeUndefined()
+  machine.annotate({ [abortAnnotation]: 'p' })
+  await machine.pass()
+  expect(machine.sinceMs).toBe(machine.nowMs)
+  machine.busy.clear()
+  await machine.pass()
+  expect(machine.state('p')).toBe(op)
+  expect(machine.node.metadata.annotations?.[progressAnnotation]).toBeUndefined()
+})
+
+test('an abort of a profile that the label no longer names is forgotten, or it would hit the next one of that name', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside]]), steps('q', [])), { label: 'q' })
+  machine.annotate({ [abortAnnotation]: 'p', [abortReasonAnnotation]: 'a mistake' })
+  await machine.pass()
+  expect(machine.node.metadata.annotations).not.toHaveProperty([abortAnnotation])
+  expect(machine.node.metadata.annotations).not.toHaveProperty([abortReasonAnnotation])
+})
+
+test('who takes a node into maintenance is told once, before anything has made its pods leave', async () => {
+  const machine = new Machine(
+    file(
+      steps('quick', [
+        [op, 'a', inside],
+        [inside, 'back && lease', op, 't2'],
+      ]),
+      steps('slow', [[op, 'go && lease', inside, 't1']]),
+    ),
+    { label: 'quick--slow' },
+  )
+  const entering = async () => (await machine.pass()).entering
+  machine.on.add('a')
+  expect([await entering(), await entering()]).toEqual([['quick'], []])
+  machine.on.delete('a')
+  machine.on.add('back')
+  machine.busy.add('t2')
+  expect([await entering(), await entering()], 'it goes back').toEqual([[], []])
+  machine.busy.clear()
+  expect(await entering()).toEqual([])
+  expect(machine.state('quick')).toBe(op)
+  machine.taken.length = 0
+  machine.on.add('go')
+  machine.busy.add('t1')
+  expect(await entering(), 'its Lease is not taken yet').toEqual([])
+  machine.taken.push('lease')
+  expect(await entering(), 'somebody else was first').toEqual([])
+  machine.taken.length = 0
+  expect([await entering(), await entering(), await entering()]).toEqual([[], ['slow'], []])
+  machine.busy.clear()
+  expect(await entering()).toEqual([])
+  expect(machine.state('slow')).toBe(inside)
 })
 
 test('who stays too long in a state is told of once per stay', async () => {

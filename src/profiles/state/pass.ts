@@ -1,5 +1,14 @@
 import type { NodeObject } from '../../kube/index.ts'
-import { dataAnnotation, isState, logDetailsLabel, profileLabel, type State, stateLabel, states } from '../names.ts'
+import {
+  dataAnnotation,
+  isState,
+  logDetailsLabel,
+  profileLabel,
+  profileSeparator,
+  type State,
+  stateLabel,
+  states,
+} from '../names.ts'
 import type { ClusterView, NodeDraft, PassContext, PluginDoors, Profile, ProfilesConfig } from '../plugin.ts'
 import { type ProfileData, readData, writeData } from './data.ts'
 import { draftOf, patchOf, remember } from './draft.ts'
@@ -41,6 +50,8 @@ export interface Pass {
   readonly pending: readonly Pending[]
   /** Profiles that have the node in maintenance, or are on their way there. */
   readonly occupants: readonly string[]
+  /** Those of them that have it from this pass on: nothing has made pods leave yet. */
+  readonly entering: readonly string[]
   readonly isInMaintenance: boolean
   readonly isDetailed: boolean
   /** The newest change of a state on the node. */
@@ -67,6 +78,7 @@ function untouched(why: Pick<PassResult, 'problem' | 'isUnreadable'>, draft: Nod
     events: [],
     pending: readProgress(draft.annotations[progressAnnotation]).pending,
     occupants: [],
+    entering: [],
     isInMaintenance: draft.labels[stateLabel] === 'in-maintenance',
     isDetailed: isDetailed(draft),
     lastTransition: undefined,
@@ -113,6 +125,9 @@ class PassOfNode {
     }
     for (const { name, state } of dropped)
       if (state === 'in-maintenance') this.#events.push({ is: 'Dropped', profile: name, state })
+    // Of a profile that the label no longer names there is nothing to abort: it would hit the next one of that name.
+    this.#dropAborts((name) => !data.profiles.has(name))
+    const before = this.#withNode()
     const results: ProfileResult[] = []
     for (const profile of profiles) results.push(await this.#turnOf(profile))
     this.#write(profiles)
@@ -123,6 +138,7 @@ class PassOfNode {
       events: this.#events,
       pending: this.#progress.pending,
       occupants,
+      entering: this.#withNode().filter((name) => !before.includes(name)),
       isInMaintenance: this.#draft.labels[stateLabel] === 'in-maintenance',
       isDetailed: isDetailed(this.#draft),
       lastTransition: [...this.#profiles]
@@ -213,22 +229,34 @@ class PassOfNode {
     const { name } = profile
     this.#forget(name)
     const chain = profile.abort.filter(({ instance }) => !(this.#ports.isDryRun && instance.isOutside))
-    const ran = await runTriggers(chain, 0, context.nowMs, context)
+    const { [name]: since = new Date(context.nowMs).toISOString(), ...otherAborts } = this.#progress.aborting
+    const ran = await runTriggers(chain, 0, Date.parse(since), context)
     const result = { name, state, next: state, transitions: [] }
-    if (ran.is === 'Retry') return { ...result, waitsFor: ran.why }
+    if (ran.is === 'Retry') {
+      this.#progress = { ...this.#progress, aborting: { ...otherAborts, [name]: since } }
+      return { ...result, waitsFor: ran.why }
+    }
     if (ran.is === 'Failed') {
       undo()
       const failure = { stage: 'trigger', cause: ran.cause } as const
       this.#events.push({ is: 'Failed', profile: name, state, failure })
       return { ...result, failure }
     }
-    const left = abortsOf(this.#draft.annotations[abortAnnotation]).filter((other) => other !== name)
     const { [abortReasonAnnotation]: reason } = this.#draft.annotations
-    if (left.length > 0) this.#draft.annotations[abortAnnotation] = left.join('--')
-    else for (const key of [abortAnnotation, abortReasonAnnotation]) delete this.#draft.annotations[key]
+    this.#dropAborts((other) => other === name)
     this.#move(name, state, 'operational', reason === undefined ? 'aborted' : `aborted: ${reason}`, true)
     this.#events.push({ is: 'Aborted', profile: name, from: state })
     return { ...result, next: 'operational' }
+  }
+
+  #dropAborts(isOver: (name: string) => boolean): void {
+    const { annotations } = this.#draft
+    const named = abortsOf(annotations[abortAnnotation])
+    const left = named.filter((name) => !isOver(name))
+    if (left.length > 0) annotations[abortAnnotation] = left.join(profileSeparator)
+    else if (named.length > 0) for (const key of [abortAnnotation, abortReasonAnnotation]) delete annotations[key]
+    const aborting = Object.entries(this.#progress.aborting).filter(([name]) => left.includes(name))
+    this.#progress = { ...this.#progress, aborting: Object.fromEntries(aborting) }
   }
 
   #move(name: string, state: State, next: State, why: string, isAbort = false): void {
@@ -254,6 +282,14 @@ class PassOfNode {
     return (
       this.#profiles.get(name)?.current === 'in-maintenance' || this.#progress.inFlight[name]?.next === 'in-maintenance'
     )
+  }
+
+  /** Who has the node, or has what it needs for the way there: whoever is late for a Lease gives the way up again. */
+  #withNode(): readonly string[] {
+    return [...this.#selected].filter((name) => {
+      const { next, isTaken } = this.#progress.inFlight[name] ?? {}
+      return this.#profiles.get(name)?.current === 'in-maintenance' || (next === 'in-maintenance' && isTaken)
+    })
   }
 
   #occupantBeside(name: string, state: State): string | undefined {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { addHistory, type HistoryEntry, type Progress, readHistory, readProgress, writeProgress } from './progress.ts'
 
-const nothing: Progress = { inFlight: {}, pending: [], sent: {} }
+const nothing: Progress = { inFlight: {}, aborting: {}, pending: [], sent: {} }
 const at = '2026-03-01T12:00:00.5Z'
 const full: Progress = {
   inFlight: {
@@ -15,6 +15,7 @@ const full: Progress = {
       isTaken: false,
     },
   },
+  aborting: { q: at },
   pending: [{ profile: 'p', instance: 'tell', state: 'in-maintenance', previous: 'operational', at }],
   sent: { p: { tell: at } },
 }

@@ -30,6 +30,8 @@ const pending = z.object({ profile: z.string(), instance: z.string(), state, pre
 const progress = z.object({
   /** Transitions whose checks passed and whose triggers are not all done, by profile. */
   inFlight: z.record(z.string(), inFlight).default({}),
+  /** When an abort began whose triggers are not all done, by profile. */
+  aborting: z.record(z.string(), time).default({}),
   /** Messages that are due and were not sent yet. */
   pending: z.array(pending).default([]),
   /** When messages were sent last, by profile and instance. */
@@ -51,9 +53,10 @@ export function readProgress(text: string | undefined): Progress {
 }
 
 /** Nothing when there is nothing to remember. */
-export function writeProgress({ inFlight, pending, sent }: Progress): string | undefined {
+export function writeProgress({ inFlight, aborting, pending, sent }: Progress): string | undefined {
   const kept = {
     ...(Object.keys(inFlight).length > 0 ? { inFlight } : {}),
+    ...(Object.keys(aborting).length > 0 ? { aborting } : {}),
     ...(pending.length > 0 ? { pending } : {}),
     ...(Object.keys(sent).length > 0 ? { sent } : {}),
   }

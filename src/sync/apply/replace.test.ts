@@ -8,16 +8,16 @@ const of = (group: string, kind: string, replace?: string) => ({
 })
 
 test.for([
-  [of('batch', 'Job'), { when: 'auto', propagation: 'Background' }],
+  [of('batch', 'Job'), { when: 'auto', propagation: 'Foreground' }],
   [of('', 'Pod'), { when: 'auto', propagation: 'Background' }],
   [of('apps', 'StatefulSet'), { when: 'auto', propagation: 'Orphan' }],
-  [of('apps', 'Deployment'), { when: 'never', propagation: 'Background' }],
+  [of('apps', 'Deployment'), { when: 'never', propagation: 'Foreground' }],
   [of('', 'PersistentVolumeClaim'), { when: 'never', propagation: 'Background' }],
   [of('', 'Namespace'), { when: 'never', propagation: 'Background' }],
   [of('example.com', 'Job'), { when: 'never', propagation: 'Background' }],
   [of('', 'Service', 'auto'), { when: 'auto', propagation: 'Background' }],
-  [of('batch', 'Job', 'never'), { when: 'never', propagation: 'Background' }],
-  [of('apps', 'Deployment', 'always'), { when: 'always', propagation: 'Background' }],
+  [of('batch', 'Job', 'never'), { when: 'never', propagation: 'Foreground' }],
+  [of('apps', 'Deployment', 'always'), { when: 'always', propagation: 'Foreground' }],
 ] as const)('%j', ([declared, rule]) => {
   expect(replaceRuleOf(declared)).toEqual(rule)
 })

@@ -3,6 +3,7 @@ import type { Clock } from '../../time/index.ts'
 import type { DeclaredObject } from '../declared.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import type { ObservedObject } from '../observed.ts'
+import { hasDependants } from '../prune/dependants.ts'
 import { applyRulesOf, type ReplaceMode } from './annotations.ts'
 import { type Applied, type ApplyObjectOptions, applyObject } from './apply-object.ts'
 import { ApplyFault, faultOf } from './fault.ts'
@@ -12,7 +13,7 @@ import { referenceOf } from './projection.ts'
 export interface ReplaceRule {
   /** `auto`: when the server refuses a change. `always`: instead of any change. */
   readonly when: ReplaceMode
-  readonly propagation: 'Background' | 'Orphan'
+  readonly propagation: 'Background' | 'Foreground' | 'Orphan'
 }
 
 export interface ReplaceOptions extends ApplyObjectOptions {
@@ -29,8 +30,8 @@ export function replaceRuleOf({ key, body }: Pick<DeclaredObject, 'key' | 'body'
   const isCheap = kind === 'Job.batch' || kind === 'Pod' || kind === 'StatefulSet.apps'
   return {
     when: applyRulesOf(body).replace ?? (isCheap ? 'auto' : 'never'),
-    // Its pods and claims stay, and the new one takes them over.
-    propagation: kind === 'StatefulSet.apps' ? 'Orphan' : 'Background',
+    // Pods and claims of a StatefulSet stay, and the new one takes them over; of others, none of the old meets the new.
+    propagation: kind === 'StatefulSet.apps' ? 'Orphan' : hasDependants(key) ? 'Foreground' : 'Background',
   }
 }
 

@@ -197,7 +197,7 @@ describe('a lost Lease', () => {
       spec: { ...lease.spec, holderIdentity: 'usurper' },
     }))
     await clock.advance(2_000)
-    expect(end.error).toMatchObject({ code: 'NotLeader' })
+    expect(end.error).toMatchObject({ code: 'SyncLeaseLost', message: expect.stringContaining('Run it again') })
     expect(late).toMatchObject([{ code: 'NotLeader' }])
     expect(cluster.seen).not.toContain('replace secrets/one')
     await clock.advance(60_000)
@@ -217,7 +217,7 @@ describe('a lost Lease', () => {
     await clock.advance(9_999)
     expect(end.isOver).toBe(false)
     await clock.advance(2_001)
-    expect(end.error).toMatchObject({ code: 'NotLeader' })
+    expect(end.error).toMatchObject({ code: 'SyncLeaseLost', message: expect.stringContaining('Run it again') })
   })
 })
 

@@ -44,6 +44,19 @@ export class SyncLeaseHeld extends Error {
   }
 }
 
+/** It was taken under the work, or could not be renewed in time. */
+export class SyncLeaseLost extends Error {
+  override readonly name = 'SyncLeaseLost'
+  readonly code = 'SyncLeaseLost'
+
+  constructor({ namespace, name }: LeaseRef) {
+    super(
+      `the Lease ${namespace}/${name} was lost: another writer may be at work on this Sync, so this one has stopped, and writes ` +
+        'nothing more. Run it again: what is left to do is done then',
+    )
+  }
+}
+
 export interface LeaseRef {
   readonly namespace: string
   readonly name: string
@@ -96,7 +109,8 @@ export async function withSyncLease<T>(
       try {
         outcome = { value: await run(fencedClient(client, term), term.signal, term) }
       } catch (error) {
-        outcome = { error }
+        // Whatever failed then, failed because of that.
+        outcome = { error: term.isSafe() || signal.aborted ? error : new SyncLeaseLost(lease) }
       }
       // Lost under way: there is no second term.
       if (!term.isSafe()) over.abort(term.signal.reason)

@@ -6,7 +6,13 @@ import { type DiscoveredVersion, readAggregated, readResourceList, readVersionNa
 import { grouped } from './grouped.ts'
 import { inParallel } from './in-parallel.ts'
 
+interface KnownKind extends ServedKind {
+  /** As people abbreviate it: `deploy`. */
+  readonly shortNames?: readonly string[]
+}
+
 export interface KnownCatalog extends Catalog {
+  readonly kinds: readonly KnownKind[]
   /** All versions in which the kind is served, the preferred one first. */
   versionsOf(group: string, kind: string): readonly ServedKind[]
 }
@@ -81,7 +87,12 @@ export function catalogOf(versions: readonly DiscoveredVersion[], services: ApiS
   }
 }
 
-function servedIn({ group, version, kinds }: DiscoveredVersion, services: ApiServices): readonly ServedKind[] {
+function servedIn({ group, version, kinds }: DiscoveredVersion, services: ApiServices): readonly KnownKind[] {
   const isAggregated = services.isAggregated(group, version)
-  return kinds.map(({ verbs, ...names }) => ({ resource: { group, version, ...names }, verbs, isAggregated }))
+  return kinds.map(({ verbs, shortNames, ...names }) => ({
+    resource: { group, version, ...names },
+    verbs,
+    isAggregated,
+    shortNames,
+  }))
 }

@@ -7,6 +7,8 @@ export interface DiscoveredKind {
   readonly kind: string
   readonly namespaced: boolean
   readonly verbs: readonly string[]
+  /** As people abbreviate it: `deploy`. */
+  readonly shortNames: readonly string[]
 }
 
 /** One version of a group. */
@@ -35,10 +37,15 @@ function aggregatedVersion(group: string, answer: Json): DiscoveredVersion {
     // The group of the URL counts, not that of the answer: it is what requests are sent to.
     const kind = textAt(objectAt(resource, 'responseKind'), 'kind')
     if (!plural || !kind) return []
-    return [{ plural, kind, namespaced: textAt(resource, 'scope') === 'Namespaced', verbs: textsAt(resource, 'verbs') }]
+    const namespaced = textAt(resource, 'scope') === 'Namespaced'
+    return [{ plural, kind, namespaced, ...listsOf(resource) }]
   })
   const doubt = doubtOf(textAt(answer, 'freshness'), kinds.length < resources.length)
   return { group, version, kinds, ...(doubt === undefined ? {} : { doubt }) }
+}
+
+function listsOf(resource: Json): Pick<DiscoveredKind, 'verbs' | 'shortNames'> {
+  return { verbs: textsAt(resource, 'verbs'), shortNames: textsAt(resource, 'shortNames') }
 }
 
 function doubtOf(freshness: string | undefined, isPartial: boolean): string | undefined {
@@ -67,7 +74,7 @@ export function readResourceList(group: string, version: string, answer: Json): 
     // A slash makes it a part of another resource: pods/log.
     if (!plural || !kind || plural.includes('/')) return []
     const namespaced = (resource as { readonly namespaced?: Json }).namespaced === true
-    return [{ plural, kind, namespaced, verbs: textsAt(resource, 'verbs') }]
+    return [{ plural, kind, namespaced, ...listsOf(resource) }]
   })
   const isList = textAt(answer, 'kind') === 'APIResourceList'
   return { group, version, kinds, ...(isList ? {} : { doubt: 'the answer is not a list of resources' }) }

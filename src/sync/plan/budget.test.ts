@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { carefulDeletion } from '../policy.ts'
-import { allowedDeletions } from './allowed.ts'
+import { allowedDeletions, allowedWrites } from './allowed.ts'
 import { weightOf } from './budget.ts'
 import { agoText, declare, key, live, member, nowMs, type WorldParts, world } from './fixture-plan.ts'
+import { contentDigest } from './hash.ts'
 import { planSync } from './plan-sync.ts'
 
 const careful = { ...carefulDeletion }
@@ -114,13 +115,41 @@ test.for<[string, WorldParts, string[]]>([
     loss(10, 1, { unknown: [{ group: 'metrics.k8s.io', why: 'down' }] }),
     [],
   ],
+  ['what is made anew counts', anew(loss(8, 1), 2), ['OverBudget']],
+  ['up to the budget', anew(loss(8, 1), 1), []],
+  ['also alone', anew(loss(10, 0), 3), ['OverBudget']],
+  ['with no budget nothing is', anew(loss(10, 0, { deletion: { maxDeletes: 0 } }), 1), ['OverBudget']],
+  ['by weight as well', anew(loss(10, 0), 1, 'PersistentVolumeClaim'), ['OverBudget']],
+  ['unless allowed', anew(loss(10, 0, { permits: { allowDeletes: 3, confirmed: [] } }), 3), []],
+  ['or approved', anew(loss(10, 0, approving(hashOf(anew(loss(10, 0), 3)))), 3), []],
+  [
+    'and in the hour',
+    anew(loss(90, 9, { inventory: { deletions: Array.from({ length: 41 }, () => agoText(1_000)) } }), 1),
+    ['OverHourlyBudget'],
+  ],
+  ['nor is anything made anew in a namespace that goes', terminating(anew(loss(10, 0), 1)), ['NamespaceTerminating']],
+  ['the same commit declares something else', reread(loss(10, 1), 'old', 'new'), ['SameCommitOtherContent']],
+  ['or the same', reread(loss(10, 1), 'old', 'old'), []],
+  [
+    'a number does not speak of that',
+    reread(loss(10, 1, { permits: { allowDeletes: 9, confirmed: [] } }), 'old', 'new'),
+    ['SameCommitOtherContent'],
+  ],
+  ['its approval does', reread(loss(10, 1, approving(hashOf(loss(10, 1)))), 'old', 'new'), []],
+  ['another commit may', { ...reread(loss(10, 1), 'old', 'new'), revision: 'next' }, []],
+  ['and one that is read otherwise', reread(loss(10, 1), 'old', 'new', { path: 'elsewhere' }), []],
+  ['nothing goes, and nothing is stopped', reread(loss(10, 0), 'old', 'new'), []],
   ['the namespace goes anyway', terminating(loss(10, 1)), ['NamespaceTerminating']],
   ['the clock went back', loss(10, 1, { inventory: { deletions: [agoText(-61_000)] } }), ['ClockWentBack']],
   ['a little skew is no harm', loss(10, 1, { inventory: { deletions: [agoText(-59_000)] } }), []],
 ])('budget: %s', ([, parts, expected]) => {
   expect(reasons(parts)).toEqual(expected)
   const input = world(parts)
-  if (expected.length > 0) expect(allowedDeletions(planSync(input), input.policy)).toEqual([])
+  if (expected.length === 0) return
+  expect(allowedDeletions(planSync(input), input.policy)).toEqual([])
+  expect(allowedWrites(planSync(input), input.policy).filter((step) => step.do !== 'create' && step.replaces)).toEqual(
+    [],
+  )
 })
 
 test.for(['DiscoveryIncomplete', 'NamespaceTerminating', 'ClockWentBack'])('no approval lifts %s', (reason) => {
@@ -167,6 +196,38 @@ test('the remedy names the numbers and the hash to give', () => {
     },
   ])
 })
+
+test('while something may not be made anew, all else is written', () => {
+  const parts = anew(loss(1, 0, { deletion: { maxDeletes: 0 } }), 1)
+  const input = world({ ...parts, declared: [...(parts.declared ?? []), declare('Secret/new')] })
+  const plan = planSync(input)
+  expect(plan.steps.map((step) => [step.do, step.key.name])).toEqual([
+    ['update', 'anew-0'],
+    ['create', 'new'],
+  ])
+  expect(allowedWrites(plan, input.policy).map(({ key }) => key.name)).toEqual(['new'])
+  expect(plan.halts[0]?.message).toBe('the plan replaces 1 object; 0 may go at once')
+})
+
+/** So many more that git changed, and that are deleted and made anew instead. */
+function anew(parts: WorldParts, count: number, kind = 'ConfigMap'): WorldParts {
+  const names = Array.from({ length: count }, (_, index) => `${kind}/anew-${index}`)
+  const annotations = { 'fettle.dev/replace': 'always' }
+  return {
+    ...parts,
+    declared: [...(parts.declared ?? []), ...names.map((name) => declare(name, { annotations }))],
+    objects: [...(parts.objects ?? []), ...names.map((name) => live(name))],
+    members: [...(parts.members ?? []), ...names.map((name) => member(name))],
+    compare: ({ key: { name } }) => (name.startsWith('anew-') ? { is: 'changed', fields: [] } : { is: 'same' }),
+  }
+}
+
+/** The commit in force, read again. */
+function reread(parts: WorldParts, before: string, now: string, otherwise: { path?: string } = {}): WorldParts {
+  const reading = { path: 'app', ignoreFiles: [], namespaceRule: 'fill', namespaces: ['shop'] }
+  const inventory = { ...parts.inventory, revision: 'abc', digest: contentDigest(before, reading) }
+  return { ...parts, inventory, revision: 'abc', digest: contentDigest(now, { ...reading, ...otherwise }) }
+}
 
 function withClaims(count: number): WorldParts {
   const { declared = [], objects = [], members = [] } = loss(10, 0)

@@ -1,5 +1,6 @@
 import { type Key, keyText } from '../key.ts'
-import type { DeleteStep, Halt, PlanInput } from './steps.ts'
+import { isOtherContent } from './hash.ts'
+import type { ApplyStep, DeleteStep, Halt, PlanInput } from './steps.ts'
 
 const heavyKinds = new Set([
   'Namespace.',
@@ -23,6 +24,8 @@ const fewestOfKind = 5
 /** What of the plan the budget is about. */
 export interface Spending {
   readonly deletes: readonly DeleteStep[]
+  /** Deleted too, though only to be made anew. */
+  readonly replacements: readonly ApplyStep[]
   readonly hash: string
   /** Of the opening list, which is approved in the same way. */
   readonly openingHash?: string
@@ -38,11 +41,11 @@ export interface Verdict {
 }
 
 export function judge(spending: Spending, input: PlanInput): Verdict {
-  const { deletes, hash } = spending
-  const used = deletes.reduce((sum, { weight }) => sum + weight, 0)
+  const { deletes, replacements, hash } = spending
+  const used = [...deletes, ...replacements].reduce((sum, { key }) => sum + weightOf(key), 0)
   const allowed = Math.max(input.permits.allowDeletes ?? 0, allowedByTrailer(input.trailers))
   const limit = Math.max(limitOf(input), allowed)
-  if (deletes.length === 0) return { budget: { used, limit }, halts: [] }
+  if (deletes.length + replacements.length === 0) return { budget: { used, limit }, halts: [] }
 
   const isApproved = input.permits.approve === hash || input.inventory.approvals.includes(hash)
   // A number that covers the whole plan says that so much is meant to go. That nothing is left is never said by a number.
@@ -53,6 +56,7 @@ export function judge(spending: Spending, input: PlanInput): Verdict {
   const halts = [
     ...(isApproved ? [] : declaredEmpty(spending, input)),
     ...(isApproved || isMeant || mayBeEmpty ? [] : [...shrank(spending, input), ...kindsLost(spending, input)]),
+    ...(isApproved ? [] : otherContent(spending, input)),
     ...(isApproved ? [] : overBudget(used, limit, spending)),
     ...(isApproved || used <= (input.permits.allowDeletes ?? 0) ? [] : overHour(spending, input)),
     ...unreadable(spending),
@@ -75,28 +79,55 @@ function allowedByTrailer(trailers: Readonly<Record<string, string>>): number {
   return Math.max(0, ...texts.map((text) => (/^\d{1,6}$/.test(text) ? Number(text) : 0)))
 }
 
-function overBudget(used: number, limit: number, { deletes, hash }: Spending): Halt[] {
+function overBudget(used: number, limit: number, spending: Spending): Halt[] {
   if (used <= limit) return []
+  const { hash } = spending
   const weighty =
-    used === deletes.length ? '' : ` that count as ${used}, because data and what takes others along counts five-fold`
+    used === countOf(spending)
+      ? ''
+      : ` that count as ${used}, because data and what takes others along counts five-fold`
   return [
     {
       reason: 'OverBudget',
-      message: `the plan deletes ${objects(deletes.length)}${weighty}; ${limit} may go at once`,
+      message: `the plan ${deedsText(spending)}${weighty}; ${limit} may go at once`,
       remedy: `read the list, then give --allow-deletes ${used} or --approve ${hash}, or commit with the trailer "Sync-Allow-Deletes: ${used}"`,
     },
   ]
 }
 
-function overHour({ deletes, hash }: Spending, { inventory, policy, nowMs }: PlanInput): Halt[] {
+function overHour(spending: Spending, { inventory, policy, nowMs }: PlanInput): Halt[] {
   const recent = inventory.deletions.filter((at) => !(Date.parse(at) <= nowMs - hourMs)).length
   const { maxDeletesPerHour } = policy.deletion
-  if (recent + deletes.length <= maxDeletesPerHour) return []
+  if (recent + countOf(spending) <= maxDeletesPerHour) return []
   return [
     {
       reason: 'OverHourlyBudget',
-      message: `${objects(recent)} were deleted within the last hour and the plan deletes ${deletes.length} more; ${maxDeletesPerHour} an hour may go`,
-      remedy: `find out why so much goes; wait, or give --approve ${hash}`,
+      message: `${objects(recent)} were deleted within the last hour and the plan ${deedsText(spending)}; ${maxDeletesPerHour} an hour may go`,
+      remedy: `find out why so much goes; wait, or give --approve ${spending.hash}`,
+    },
+  ]
+}
+
+function countOf({ deletes, replacements }: Spending): number {
+  return deletes.length + replacements.length
+}
+
+function deedsText({ deletes, replacements }: Spending): string {
+  const deeds = [
+    ...(deletes.length === 0 ? [] : [`deletes ${objects(deletes.length)}`]),
+    ...(replacements.length === 0 ? [] : [`replaces ${objects(replacements.length)}`]),
+  ]
+  return deeds.join(' and ')
+}
+
+/** Files do not change within a commit: something reads them otherwise than it did. */
+function otherContent({ hash }: Spending, { inventory, revision, digest }: PlanInput): Halt[] {
+  if (!isOtherContent(inventory, revision, digest)) return []
+  return [
+    {
+      reason: 'SameCommitOtherContent',
+      message: `commit ${revision.slice(0, 12)} declared something else when it was put in force: its files are now read otherwise`,
+      remedy: `look for what changed, the version of this program for one, and read the list; if it is meant, give --approve ${hash}`,
     },
   ]
 }

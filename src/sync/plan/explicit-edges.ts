@@ -1,7 +1,9 @@
 import type { DeclaredObject } from '../declared.ts'
-import { isObject } from '../json.ts'
 import { type Key, keyId, keyText } from '../key.ts'
-import { at } from './pod-references.ts'
+import { textsAt } from './pod-references.ts'
+
+/** What is said of the order stands in manifests, and on the live objects that were made from them. */
+export type Ordered = Pick<DeclaredObject, 'key' | 'body'>
 
 /** What the repository says about the order of two objects. */
 export interface ExplicitEdges {
@@ -16,7 +18,7 @@ const groupAnnotation = 'kapp.k14s.io/change-group'
 const ruleAnnotation = 'kapp.k14s.io/change-rule'
 
 /** Names in `after` are ids of keys, and of the points between two waves: without these, all would wait for all. */
-export function explicitEdges(declared: readonly DeclaredObject[]): ExplicitEdges {
+export function explicitEdges(declared: readonly Ordered[]): ExplicitEdges {
   const after = new Map<string, string[]>()
   const problems: { key: Key; why: string }[] = []
   const ids = new Set(declared.map(({ key }) => keyId(key)))
@@ -105,10 +107,6 @@ function valuesOf(annotations: Readonly<Record<string, string>>, name: string): 
   )
 }
 
-function annotationsOf(body: DeclaredObject['body']): Readonly<Record<string, string>> {
-  const annotations = at(body, 'metadata', 'annotations')
-  if (!isObject(annotations)) return {}
-  return Object.fromEntries(
-    Object.entries(annotations).filter((one): one is [string, string] => typeof one[1] === 'string'),
-  )
+function annotationsOf(body: Ordered['body']): Readonly<Record<string, string>> {
+  return textsAt(body, 'metadata', 'annotations')
 }

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { DeclaredObject } from '../declared.ts'
+import type { Inventory } from '../inventory-record.ts'
 import { canonicalText, isObject, type JsonObject } from '../json.ts'
 import { compareKeys, type Key, keyId } from '../key.ts'
 import type { Policy } from '../policy.ts'
@@ -72,4 +73,30 @@ function reachOf({ namespaces, ignore, deletion }: Policy): string {
   const rules = ignore.map((rule) => canonicalText({ ...rule }))
   const reach = [[...namespaces].sort(), rules.sort(), deletion.allowDataDeletion]
   return digest(canonicalText(reach), undefined).slice(0, 8)
+}
+
+/** What decides, besides the files, what a commit declares. */
+export interface Reading {
+  readonly path: string
+  readonly ignoreFiles: readonly string[]
+  readonly namespaceRule: string
+  readonly namespaces: readonly string[]
+}
+
+/** Names what a commit declares. What stands before the dot is how it was read: who reads it otherwise expects other objects. */
+export function contentDigest(declared: string, { path, ignoreFiles, namespaceRule, namespaces }: Reading): string {
+  const reading = [path, ignoreFiles, namespaceRule, namespaces]
+  return `${digest(canonicalText(reading), undefined).slice(0, 8)}.${declared}`
+}
+
+/** Whether the commit in force, read in the same way, declared something else. */
+export function isOtherContent(
+  inForce: Pick<Inventory, 'revision' | 'digest'>,
+  revision: string,
+  found: string | undefined,
+): boolean {
+  const [readingBefore, before] = inForce.digest?.split('.') ?? []
+  const [reading, now] = found?.split('.') ?? []
+  if (inForce.revision !== revision || before === undefined || now === undefined) return false
+  return reading === readingBefore && now !== before
 }

@@ -1,12 +1,12 @@
-import type { DeclaredObject } from '../declared.ts'
 import type { Json } from '../json.ts'
 import { keyId } from '../key.ts'
+import type { Ordered } from './explicit-edges.ts'
 import { at, list, podReferences, podSpecOf } from './pod-references.ts'
 
 const rbac = 'rbac.authorization.k8s.io'
 
 /** What an object plainly needs although nobody wrote it down: pairs of ids, the second one first. */
-export function* inferredEdges(declared: readonly DeclaredObject[]): Generator<readonly [string, string]> {
+export function* inferredEdges(declared: readonly Ordered[]): Generator<readonly [string, string]> {
   const ids = new Set(declared.map(({ key }) => keyId(key)))
   const definitions = new Map(
     declared
@@ -24,7 +24,7 @@ export function* inferredEdges(declared: readonly DeclaredObject[]): Generator<r
   }
 }
 
-function needsOf({ key, body }: DeclaredObject): string[] {
+function needsOf({ key, body }: Ordered): string[] {
   const { group, kind, namespace } = key
   const spec = podSpecOf(group, kind, body)
   if (spec) {

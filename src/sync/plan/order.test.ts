@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { DeclaredObject } from '../declared.ts'
 import { keyId, keyText } from '../key.ts'
-import { declare, key } from './fixture-plan.ts'
-import { edgesOf, layerOf } from './order.ts'
+import { declare, key, live } from './fixture-plan.ts'
+import { deletionLayers, edgesOf, layerOf } from './order.ts'
 
 test('kinds come in layers', () => {
   const kinds = [
@@ -197,6 +197,10 @@ test('who waits for a higher layer is in it, and a wave has layers of its own', 
   expect('layers' in found && texts.map((text) => found.layers.get(keyId(key(text))))).toEqual([6, 6, 7])
 })
 
+function liveFrom({ key: { kind, name }, body: { metadata, ...body } }: DeclaredObject) {
+  return live(`${kind}/${name}`, { metadata: metadata as object, body })
+}
+
 const names = ['a', 'b', 'c', 'd', 'e']
 const objects = fc.uniqueArray(
   fc.record({
@@ -208,7 +212,7 @@ const objects = fc.uniqueArray(
   { selector: ({ text }) => text },
 )
 
-test('whatever is declared: no step waits for itself, nor for a higher layer, and the order of files is nothing', () => {
+test('whatever is declared: no step waits for itself, nor for a higher layer, what waits goes first, and the order of files is nothing', () => {
   fc.assert(
     fc.property(objects, fc.boolean(), fc.boolean(), (all, hasWaves, hasNeeds) => {
       const ids = new Set(all.map(({ text }) => text))
@@ -230,8 +234,11 @@ test('whatever is declared: no step waits for itself, nor for a higher layer, an
       )
       const found = edgesOf(declared)
       expect(edgesOf([...declared].reverse())).toEqual(found)
+      const going = deletionLayers(declared.map(liveFrom))
+      expect(deletionLayers(declared.map(liveFrom).reverse())).toEqual(going)
       if ('cycle' in found) {
         expect(hasNeeds && found.cycle.length > 0).toBe(true)
+        expect(going.size).toBe(0)
         return
       }
       const isDone = new Set<string>()
@@ -245,8 +252,13 @@ test('whatever is declared: no step waits for itself, nor for a higher layer, an
       for (const one of declared) {
         const own = found.layers.get(keyId(one.key)) ?? -1
         expect(own).toBeGreaterThanOrEqual(layerOf(one.key))
-        for (const need of found.after.get(keyId(one.key)) ?? [])
+        const gone = going.get(keyId(one.key)) ?? -1
+        if (hasWaves || hasNeeds) expect(gone).toBeGreaterThanOrEqual(layerOf(one.key))
+        else expect(gone).toBe(layerOf(one.key))
+        for (const need of found.after.get(keyId(one.key)) ?? []) {
           expect(found.layers.get(keyId(need))).toBeLessThanOrEqual(own)
+          expect(going.get(keyId(need))).toBeLessThan(gone)
+        }
       }
     }),
   )

@@ -1,4 +1,5 @@
 import type { OwnerReference } from '../../kube/index.ts'
+import { applyRulesOf } from '../apply/annotations.ts'
 import type { DeclaredObject } from '../declared.ts'
 import type { Member } from '../inventory-record.ts'
 import { foreignOwner, partOfLabel } from '../observe/foreign.ts'
@@ -7,13 +8,13 @@ import type { Policy } from '../policy.ts'
 import { standingOf } from './membership.ts'
 import { list } from './pod-references.ts'
 import { isInScope, whyUnknown } from './scope.ts'
-import type { Difference, PlanInput, RestStep } from './steps.ts'
+import type { Difference, LiveWrite, PlanInput, RestStep } from './steps.ts'
 
 /** What is to be done for one declared object, before its place in the order is known. */
 export type DeclaredOutcome =
   | { readonly do: 'nothing' }
   | { readonly do: 'create'; readonly why: string }
-  | { readonly do: 'update' | 'adopt'; readonly uid: string; readonly fields: readonly string[]; readonly why: string }
+  | (LiveWrite & { readonly why: string })
   | RestStep
 
 export function planDeclared(
@@ -22,12 +23,28 @@ export function planDeclared(
   member: Member | undefined,
   input: PlanInput,
 ): DeclaredOutcome {
+  const outcome = planObject(declared, live, member, input)
+  if (outcome.do !== 'update' && outcome.do !== 'adopt') return outcome
+  const { replace, mode } = applyRulesOf(declared.body)
+  // What is never changed is not replaced either.
+  return replace === 'always' && mode !== 'ifNotPresent' ? { ...outcome, replaces: true } : outcome
+}
+
+function planObject(
+  declared: DeclaredObject,
+  live: ObservedObject | undefined,
+  member: Member | undefined,
+  input: PlanInput,
+): DeclaredOutcome {
   const { key } = declared
+  const { mode } = applyRulesOf(declared.body)
   const conflict = (why: string): RestStep => ({ do: 'conflict', key, why })
   if (!isInScope(key, input.policy))
     return conflict(
       'this Sync may not touch it: allow its namespace, or its kind for the whole cluster, or take it out of the repository',
     )
+  // Whether it exists, and as what, is left to others.
+  if (mode === 'ignore') return { do: 'nothing' }
   if (live === undefined) {
     const unknown = whyUnknown(key, input.observed.unknown)
     if (unknown !== undefined) return conflict(`it is not known whether it exists: ${unknown}`)
@@ -38,6 +55,8 @@ export function planDeclared(
     const why = 'it is being deleted; it is made again when it is gone'
     return { do: 'wait', key, uid: live.uid, since: deletionTimestamp, waitsFor: 'removal', why }
   }
+  // It is there, and our label would be a change: it stays somebody else's.
+  if (mode === 'ifNotPresent' && live.metadata.labels?.[partOfLabel] !== input.setId) return { do: 'nothing' }
   const owner = foreignReference(declared, live, input)
   if (owner)
     return conflict(`${owner.kind} ${owner.name} owns it: take it out of the repository, or its owner reference off it`)

@@ -3,7 +3,6 @@ import type { Member } from '../inventory-record.ts'
 import { type PruneWorld, protectionOf } from '../observe/never-pruned.ts'
 import type { ObservedObject } from '../observed.ts'
 import { weightOf } from './budget.ts'
-import { layerOf } from './layers.ts'
 import { isInScope, whyUnknown } from './scope.ts'
 import type { DeleteStep, PlanInput, RestStep, WaitStep } from './steps.ts'
 
@@ -18,7 +17,7 @@ export function reasonToStay(orphan: Orphan, world: PruneWorld, input: PlanInput
   const { object, member } = orphan
   const { key, metadata } = object
   const keep = (rule: string, why: string): RestStep => ({ do: 'keep', key, rule, why })
-  if (member?.isKept) return keep('kept', 'a person said that it stays')
+  if (member?.isKept) return keep('kept', 'it was marked to stay when git declared it last')
   if (!isInScope(key, input.policy)) return keep('out-of-scope', 'this Sync may not touch it any more')
   const unknown = whyUnknown(key, input.observed.unknown)
   if (unknown !== undefined) return keep('unknown', `not all of its kind could be read: ${unknown}`)
@@ -69,7 +68,7 @@ export function waitStep(
   return { do: 'wait', key, uid, since, ...(member ? {} : { isStranger: true as const }), waitsFor, why }
 }
 
-export function deleteStep(orphan: Orphan, input: PlanInput): DeleteStep {
+export function deleteStep(orphan: Orphan, layer: number, input: PlanInput): DeleteStep {
   const { object, member } = orphan
   const { key, uid, apiVersion, metadata } = object
   const { resourceVersion } = metadata
@@ -82,7 +81,7 @@ export function deleteStep(orphan: Orphan, input: PlanInput): DeleteStep {
     ...(member === undefined && resourceVersion !== undefined ? { resourceVersion } : {}),
     isStranger: member === undefined,
     since: orphanedAt(orphan, input),
-    layer: layerOf(key),
+    layer,
     weight: weightOf(key),
     why: member
       ? `nothing declares it any more${from}`

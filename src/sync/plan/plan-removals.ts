@@ -4,6 +4,7 @@ import type { ObservedObject } from '../observed.ts'
 import { isOpened, openingHash } from './hash.ts'
 import { heldConfig } from './held-config.ts'
 import { standingOf } from './membership.ts'
+import { deletionLayers, layerOf } from './order.ts'
 import { deleteStep, type Orphan, orphanedAt, reasonToStay, reasonToWait, waitStep } from './plan-orphans.ts'
 import { indexByKey, isInScope, whyUnknown } from './scope.ts'
 import type { DeleteStep, Plan, PlanInput, RestStep, WaitStep } from './steps.ts'
@@ -118,10 +119,12 @@ function timed(
     else due.push(orphan)
   }
   const holderOf = heldConfig(input.observed, new Set(due.map(({ object }) => object.uid)))
+  const layers = deletionLayers(due.map(({ object }) => object))
   const deletes: DeleteStep[] = []
   for (const orphan of due) {
-    const holder = holderOf(orphan.object.key)
-    if (holder === undefined) deletes.push(deleteStep(orphan, input))
+    const { key } = orphan.object
+    const holder = holderOf(key)
+    if (holder === undefined) deletes.push(deleteStep(orphan, layers.get(keyId(key)) ?? layerOf(key), input))
     else waits.push(waitStep(orphan, orphanedAt(orphan, input), 'references', holder))
   }
   return { deletes, waits }

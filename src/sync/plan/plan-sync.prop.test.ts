@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { applyRulesOf } from '../apply/annotations.ts'
 import { keyId } from '../key.ts'
 import { protectionOf } from '../observe/never-pruned.ts'
 import { carefulDeletion } from '../policy.ts'
-import { allowedDeletions, allowedWrites } from './allowed.ts'
+import { allowedDeletions, allowedWrites, isReplacement } from './allowed.ts'
+import { weightOf } from './budget.ts'
 import { agoText, declare, live, member, setId, type WorldParts, world } from './fixture-plan.ts'
 import { planSync } from './plan-sync.ts'
 import { whyUnknown } from './scope.ts'
-import type { Difference, PlanInput } from './steps.ts'
+import type { Difference, PlanInput, Step } from './steps.ts'
 
 /** Whatever git, the cluster and the record say: what is in doubt is not deleted. */
 
@@ -40,6 +42,8 @@ const things = fc.uniqueArray(
     isGoing: seldom(fc.constant(true)),
     annotation: seldom(fc.constantFrom('fettle.dev/keep', 'fettle.dev/confirm-deletion', 'meta.helm.sh/release-name')),
     uses: fc.constantFrom('a', 'b', 'c'),
+    apply: fc.constantFrom('ignore', 'ifNotPresent', 'ifNotPresent', undefined, undefined, undefined),
+    replace: fc.constantFrom('always', 'always', 'auto', undefined),
     difference: fc.constantFrom<Difference>(
       { is: 'same' },
       { is: 'changed', fields: [] },
@@ -68,19 +72,32 @@ const circumstances = fc.record({
     ),
   ),
   isConfirmed: fc.boolean(),
+  isReadOtherwise: seldom(fc.constant(true)),
 })
 type Things = typeof things extends fc.Arbitrary<infer All> ? All : never
 type Circumstances = typeof circumstances extends fc.Arbitrary<infer One> ? One : never
 
 function worldOf(all: Things, how: Circumstances): PlanInput {
   const owner = { apiVersion: 'v1', kind: 'Boss', name: 'b', uid: 'boss' }
-  const differences = new Map(all.map(({ text, difference }) => [keyId(declare(text).key), difference]))
+  const isOnlyMade = (apply: string | undefined) => apply === 'ignore' || apply === 'ifNotPresent'
+  const differences = new Map(
+    all.map(({ text, difference, apply }) => [
+      keyId(declare(text).key),
+      isOnlyMade(apply) ? { is: 'same' as const } : difference,
+    ]),
+  )
   const uidOf = (text: string, uid: string) => `${text} ${uid}`
   const parts: WorldParts = {
     // Seldom out of reach: one such object stops everything.
     declared: all
       .filter((one) => one.isDeclared && (one.isKept || !/other|Namespace/.test(one.text)))
-      .map(({ text }) => declare(text)),
+      .map(({ text, apply, replace }) => {
+        const annotations = {
+          ...(apply === undefined ? {} : { 'fettle.dev/apply': apply }),
+          ...(replace === undefined ? {} : { 'fettle.dev/replace': replace }),
+        }
+        return declare(text, { annotations })
+      }),
     objects: all
       .filter((one) => one.isLive)
       .map(({ text, uid, label, hasOwner, isGoing, annotation, uses }) =>
@@ -113,7 +130,12 @@ function worldOf(all: Things, how: Circumstances): PlanInput {
       ...(how.allowDeletes === undefined ? {} : { allowDeletes: how.allowDeletes }),
       confirmed: how.isConfirmed ? all.map(({ text, uid }) => uidOf(text, uid)) : [],
     },
-    inventory: { deletions: Array.from({ length: how.deleted }, () => agoText(1_000)) },
+    inventory: {
+      deletions: Array.from({ length: how.deleted }, () => agoText(1_000)),
+      revision: 'abc',
+      digest: how.isReadOtherwise ? 'app.before' : 'app.now',
+    },
+    digest: 'app.now',
     compare: ({ key }) => differences.get(keyId(key)) ?? { is: 'same' },
   }
   const input = world(parts)
@@ -159,24 +181,29 @@ test('a deletion is of something seen, in reach, known, undeclared, unprotected,
   expect(deletions).toBeGreaterThan(100)
 })
 
-test('never more than the budget, and nothing at all after a halt, a conflict or in mode observe', () => {
+test('never more than the budget, with what is made anew, and nothing after a halt, a conflict or in mode observe', () => {
+  let replaced = 0
   fc.assert(
     fc.property(worlds, (input) => {
       const plan = planSync(input)
       const { policy, inventory, permits } = input
-      const mayGo = allowedDeletions(plan, policy)
-      const weight = mayGo.reduce((sum, step) => sum + step.weight, 0)
+      const anew = allowedWrites(plan, policy).filter(isReplacement)
+      replaced += anew.length
+      const mayGo = [...allowedDeletions(plan, policy), ...anew]
+      const weight = mayGo.reduce((sum, { key }) => sum + weightOf(key), 0)
       expect(weight).toBeLessThanOrEqual(plan.budget.limit)
       const { maxDeletes, maxDeletesPerHour } = policy.deletion
       expect(plan.budget.limit).toBeLessThanOrEqual(Math.max(maxDeletes, permits.allowDeletes ?? 0))
       if (mayGo.length > 0 && permits.allowDeletes === undefined)
         expect(mayGo.length + inventory.deletions.length).toBeLessThanOrEqual(maxDeletesPerHour)
+      if (mayGo.length > 0) expect(inventory.digest).toBe(input.digest)
       if (mayGo.length > 0 && input.declared.length === 0) expect(policy.deletion.allowEmpty).toBe(true)
       const isStopped = policy.mode === 'observe' || plan.steps.some((step) => step.do === 'conflict')
       if (isStopped) expect([...mayGo, ...allowedWrites(plan, policy)]).toEqual([])
     }),
-    { numRuns: 200 },
+    { numRuns: 600 },
   )
+  expect(replaced).toBeGreaterThan(5)
 })
 
 test('each name that git or the record knows has one state', () => {
@@ -219,13 +246,43 @@ test('an approval fits its plan and no other', () => {
     fc.property(worlds, worlds, (input, other) => {
       const { hash } = planSync(input)
       const approved = (world: PlanInput) => planSync({ ...world, permits: { ...world.permits, approve: hash } })
-      const lifted = ['OverBudget', 'OverHourlyBudget', 'DeclaredSetEmpty', 'DeclaredSetShrank', 'KindLost']
+      const lifted = [
+        'SameCommitOtherContent',
+        'OverBudget',
+        'OverHourlyBudget',
+        'DeclaredSetEmpty',
+        'DeclaredSetShrank',
+        'KindLost',
+      ]
       expect(approved(input).halts.filter(({ reason }) => lifted.includes(reason))).toEqual([])
       const without = planSync(other)
       if (without.hash === hash) return
       expect(approved(other).halts.map(({ reason }) => reason)).toEqual(without.halts.map(({ reason }) => reason))
     }),
   )
+})
+
+test('what is left to others is never written, and what is only made if it is missing at most once', () => {
+  let quiet = 0
+  fc.assert(
+    fc.property(worlds, (input) => {
+      const modeOf = (step: Step) => ('declared' in step ? applyRulesOf(step.declared.body).mode : undefined)
+      const first = planSync(input).steps
+      expect(first.filter((step) => modeOf(step) === 'ignore')).toEqual([])
+      // As a run records it that leaves them as they are.
+      const seen = first.flatMap((step) => {
+        if (modeOf(step) !== 'ifNotPresent' || !('declared' in step) || step.do === 'create') return []
+        return [{ key: step.key, uid: step.uid, apiVersion: step.declared.apiVersion }]
+      })
+      quiet += seen.length
+      const ids = new Set(seen.map(({ key }) => keyId(key)))
+      const others = input.inventory.members.filter(({ key }) => !ids.has(keyId(key)))
+      const second = planSync({ ...input, inventory: { ...input.inventory, members: [...others, ...seen] } }).steps
+      expect(second.filter(({ key }) => ids.has(keyId(key)))).toEqual([])
+    }),
+    { numRuns: 600 },
+  )
+  expect(quiet).toBeGreaterThan(5)
 })
 
 test('when all is as declared, there is nothing to do', () => {

@@ -18,6 +18,9 @@ const drifted = () => ({ is: 'drifted' as const, fields: ['data.a'], by: 'kubect
 const noWidgets = [{ group: 'example.com', why: 'the server does not answer' }]
 const reference = { bodyHash: '', setHash: '', valueHash: '', existsOnly: [] }
 
+const note = (name: string, value: string) => ({ annotations: { [name]: value } })
+const onlyNew = declare('ConfigMap/a', note('fettle.dev/apply', 'ifNotPresent'))
+
 test.for<[string, WorldParts, string[]]>([
   ['what is not there is created', { declared: [declare('ConfigMap/a')] }, ['create ConfigMap shop/a']],
   [
@@ -176,6 +179,61 @@ test.for<[string, WorldParts, string[]]>([
     },
     ['conflict ConfigMap shop/a'],
   ],
+  ...[[], [live('ConfigMap/a')], [stranger('ConfigMap/a')], [live('ConfigMap/a', { label: 'theirs' })]].flatMap(
+    (objects): [string, WorldParts, string[]][] => {
+      const parts = {
+        objects,
+        declared: [declare('ConfigMap/a', note('fettle.dev/apply', 'ignore'))],
+        compare: changed,
+      }
+      const { labels } = objects[0]?.metadata ?? {}
+      const what = `what is left to others is as declared, ${labels ? `there with labels ${JSON.stringify(labels)}` : 'or not there'}`
+      return [
+        [what, parts, []],
+        [`${what}, also of a member`, { ...parts, members: [member('ConfigMap/a', { reference })] }, []],
+      ]
+    },
+  ),
+  [
+    'but not outside of the namespaces',
+    { declared: [declare('ConfigMap/other/a', note('fettle.dev/apply', 'ignore'))] },
+    ['conflict ConfigMap other/a'],
+  ],
+  ['what is only made if it is missing is made', { declared: [onlyNew] }, ['create ConfigMap shop/a']],
+  ['it stays as it is if somebody else made it', { declared: [onlyNew], objects: [stranger('ConfigMap/a')] }, []],
+  [
+    'also if our last run saw that',
+    { declared: [onlyNew], objects: [stranger('ConfigMap/a')], members: [member('ConfigMap/a')] },
+    [],
+  ],
+  [
+    'or if another set has it',
+    { declared: [onlyNew], objects: [live('ConfigMap/a', { label: 'theirs' })], members: [member('ConfigMap/a')] },
+    [],
+  ],
+  [
+    'or if somebody took our label off it',
+    { declared: [onlyNew], objects: [stranger('ConfigMap/a')], members: [member('ConfigMap/a', { reference })] },
+    [],
+  ],
+  [
+    'with our label it is recorded once',
+    { declared: [onlyNew], objects: [live('ConfigMap/a')] },
+    ['adopt ConfigMap shop/a'],
+  ],
+  [
+    'and then it is as declared',
+    { declared: [onlyNew], objects: [live('ConfigMap/a')], members: [member('ConfigMap/a')] },
+    [],
+  ],
+  [
+    'and made again when it is gone',
+    {
+      declared: [onlyNew],
+      objects: [stranger('ConfigMap/a', { metadata: { deletionTimestamp: agoText(1_000) } })],
+    },
+    ['wait ConfigMap shop/a removal'],
+  ],
   [
     'an order that cannot be followed is a conflict',
     { declared: [declare('ConfigMap/a', { annotations: { 'fettle.dev/wave': 'soon' } }), declare('ConfigMap/b')] },
@@ -297,7 +355,7 @@ test.for<[string, WorldParts, string[]]>([
   ],
   ['with our label an unrecorded one stays', { objects: [live('ConfigMap/a')] }, ['keep ConfigMap shop/a stranger']],
   [
-    'what a person keeps stays',
+    'what git said stays when it declared it last stays',
     { objects: [live('ConfigMap/a')], members: [member('ConfigMap/a', { isKept: true })] },
     ['keep ConfigMap shop/a kept'],
   ],
@@ -604,4 +662,76 @@ test('a step waits only for what the plan writes, also behind what stays as it i
     { key: { name: 'a' }, after: [] },
     { key: { name: 'c' }, after: [{ name: 'a' }] },
   ])
+})
+
+test.for<[string, Record<string, string>, WorldParts, boolean]>([
+  ['what git changed', {}, { members: [member('ConfigMap/a')], compare: changed }, true],
+  ['what somebody changed', {}, { members: [member('ConfigMap/a')], compare: drifted }, true],
+  ['what becomes ours', {}, {}, true],
+  ['not what is never changed', { 'fettle.dev/apply': 'ifNotPresent' }, {}, false],
+  ['not what may be changed', { 'fettle.dev/replace': 'auto' }, { compare: changed }, false],
+])('made anew instead of any change: %s', ([, annotations, parts, isReplaced]) => {
+  const declared = [declare('ConfigMap/a', { annotations: { 'fettle.dev/replace': 'always', ...annotations } })]
+  const [step, ...others] = planSync(world({ declared, objects: [live('ConfigMap/a')], ...parts })).steps
+  expect(others).toEqual([])
+  expect(step !== undefined && 'replaces' in step).toBe(isReplaced)
+})
+
+const dependsOn = (name: string) => note('config.kubernetes.io/depends-on', `/namespaces/shop/${name}`)
+
+test.for<[string, ReturnType<typeof live>[], string[]]>([
+  ['by kinds', [live('ConfigMap/a'), live('Deployment/d'), live('Service/s')], ['Deployment', 'Service', 'ConfigMap']],
+  [
+    'after what depends on it',
+    [live('ConfigMap/a'), live('Service/s', { metadata: dependsOn('ConfigMap/a') }), live('Deployment/d')],
+    ['Deployment', 'Service', 'ConfigMap'],
+  ],
+  [
+    'also against the kinds',
+    [
+      live('ConfigMap/a', { metadata: note('config.kubernetes.io/depends-on', 'apps/namespaces/shop/Deployment/d') }),
+      live('Deployment/d'),
+      live('Service/s'),
+    ],
+    ['ConfigMap', 'Deployment', 'Service'],
+  ],
+  [
+    'and with it goes before it what needs it',
+    [
+      live('ConfigMap/a', {
+        metadata: note('config.kubernetes.io/depends-on', 'networking.k8s.io/namespaces/shop/Ingress/i'),
+      }),
+      live('Deployment/d', { body: { spec: { template: { spec: { volumes: [{ configMap: { name: 'a' } }] } } } } }),
+      live('Ingress/i'),
+    ],
+    ['Deployment', 'ConfigMap', 'Ingress'],
+  ],
+  [
+    'the last wave first, each by its kinds',
+    [
+      live('ConfigMap/a', { metadata: note('fettle.dev/wave', '1') }),
+      live('Deployment/d', { metadata: note('fettle.dev/wave', '1') }),
+      live('Service/s'),
+    ],
+    ['Deployment', 'ConfigMap', 'Service'],
+  ],
+  [
+    'what it depends on may be gone',
+    [live('ConfigMap/a', { metadata: dependsOn('Secret/gone') }), live('Service/s')],
+    ['Service', 'ConfigMap'],
+  ],
+  [
+    'by kinds, if each would have to go first',
+    [
+      live('ConfigMap/a', { metadata: dependsOn('Service/s') }),
+      live('Service/s', { metadata: dependsOn('ConfigMap/a') }),
+    ],
+    ['Service', 'ConfigMap'],
+  ],
+])('things go %s', ([, objects, expected]) => {
+  const members = objects.map(({ key, uid, apiVersion }) => ({ key, uid, apiVersion }))
+  const deletes = planSync(world({ objects, members })).steps.filter((step) => step.do === 'delete')
+  // One after the other, so no two of them share a layer.
+  expect(new Set(deletes.map(({ layer }) => layer)).size).toBe(objects.length)
+  expect(deletes.toSorted((one, other) => other.layer - one.layer).map(({ key }) => key.kind)).toEqual(expected)
 })

@@ -1,4 +1,5 @@
 import { keyId } from '../key.ts'
+import { isReplacement } from './allowed.ts'
 import { judge, type Spending } from './budget.ts'
 import { planHash } from './hash.ts'
 import { planRemovals } from './plan-removals.ts'
@@ -16,7 +17,9 @@ export function planSync(input: PlanInput): Plan {
   const others = [...rests, ...orphans]
   const steps = [...sorted(deletes), ...sorted(applies), ...sorted(others)]
   const hash = planHash(steps, input.setId, input.hashKey)
-  const spending = { deletes, hash, ...(opening ? { openingHash: opening.hash } : {}), ...pastOf(others, input) }
+  const replacements = applies.filter(isReplacement)
+  const agreed = { hash, ...(opening ? { openingHash: opening.hash } : {}) }
+  const spending = { deletes, replacements, ...agreed, ...pastOf(others, input) }
   const { budget, halts } = judge(spending, input)
   return { steps, hash, unchanged, budget, halts: [...halts, ...openingHalt(opening)], ...(opening ? { opening } : {}) }
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { agoText, declare, live, member, nowMs, stranger, type WorldParts, world } from './fixture-plan.ts'
 import { planSync } from './plan-sync.ts'
-import { planMarkdown, planText } from './plan-text.ts'
+import { type Planned, planMarkdown, planText } from './plan-text.ts'
+import type { PlanInput } from './steps.ts'
 
 const canary = 'hunter2'
 const busy: WorldParts = {
@@ -36,8 +37,12 @@ const busy: WorldParts = {
   compare: ({ key }) =>
     key.name === 'changed' ? { is: 'drifted', fields: ['data.greeting'], by: 'kubectl-edit' } : { is: 'same' },
 }
+function planned(input: PlanInput): Planned {
+  const { observed, inventory, revision } = input
+  return { plan: planSync(input), observed, memory: { inventory }, tip: { sha: revision } }
+}
 const { opening } = planSync(world(busy))
-const opened = planSync(world({ ...busy, inventory: { ...busy.inventory, openingHash: opening?.hash ?? '' } }))
+const opened = planned(world({ ...busy, inventory: { ...busy.inventory, openingHash: opening?.hash ?? '' } }))
 
 test('a plan for a terminal: what is lost first, reasons, places, countdowns, what to do', () => {
   expect(planText(opened, { isColored: false, nowMs })).toBe(`Delete
@@ -59,10 +64,10 @@ Keep
 Conflict
   ! ConfigMap other/far: this Sync may not touch it: allow its namespace, or its kind for the whole cluster, or take it out of the repository
 Nothing is deleted. Over budget: the plan deletes 2 objects that count as 6, because data and what takes others along counts five-fold; 3 may go at once
-  to go on: read the list, then give --allow-deletes 6 or --approve ${opened.hash}, or commit with the trailer "Sync-Allow-Deletes: 6"
+  to go on: read the list, then give --allow-deletes 6 or --approve ${opened.plan.hash}, or commit with the trailer "Sync-Allow-Deletes: 6"
 1 object is as declared
 Deletions count 6; up to 3 need no approval
-Plan ${opened.hash}
+Plan ${opened.plan.hash}
 `)
 })
 
@@ -77,10 +82,10 @@ test('without the time of day the time of deletion is named', () => {
 })
 
 test('strangers that nobody agreed to are said to need it', () => {
-  const plan = planSync(world(busy))
-  expect(planText(plan, { isColored: false })).toContain(
+  const fresh = planned(world(busy))
+  expect(planText(fresh, { isColored: false })).toContain(
     `No stranger is deleted. Opening list not approved: in mode total 1 object that nobody declares goes
-  to go on: read the list; declare what is to stay (export writes the manifests), then give --approve ${plan.opening?.hash}`,
+  to go on: read the list; declare what is to stay (export writes the manifests), then give --approve ${fresh.plan.opening?.hash}`,
   )
 })
 
@@ -89,15 +94,51 @@ test('colours only if wanted', () => {
   expect(planText(opened, { isColored: false })).not.toContain('\u001B')
 })
 
+const settled = { declared: [declare('ConfigMap/a')], objects: [live('ConfigMap/a')], members: [member('ConfigMap/a')] }
+
 test('nothing to do', () => {
-  const plan = planSync(
-    world({ declared: [declare('ConfigMap/a')], objects: [live('ConfigMap/a')], members: [member('ConfigMap/a')] }),
+  const still = planned(world(settled))
+  expect(planText(still, { isColored: false })).toBe(
+    `Nothing to do: 1 object is as declared\nPlan ${still.plan.hash}\n`,
   )
-  expect(planText(plan, { isColored: false })).toBe(`Nothing to do: 1 object is as declared\nPlan ${plan.hash}\n`)
+})
+
+test('nothing to write of a commit that failed: that it failed, and why', () => {
+  const verdict = { revision: 'abc', author: 'ada', subject: 'bad', at: agoText(0) }
+  const why = 'Deployment.apps shop/web: the image cannot be pulled'
+  const failed = planned(world({ ...settled, inventory: { verdicts: [{ ...verdict, is: 'Failed', why }] } }))
+  expect(planText(failed, { isColored: false })).toBe(`Commit abc failed at ${agoText(0)}: ${why}
+Nothing to write, and a run looks anew whether all is healthy: 1 object is as declared
+Plan ${failed.plan.hash}
+`)
+  expect(planMarkdown(failed)).toContain(`Commit abc failed at`)
+  const older = { ...verdict, revision: 'abb', is: 'Failed' as const, why }
+  const overtaken = planned(world({ ...settled, inventory: { verdicts: [older, { ...verdict, is: 'Applied' }] } }))
+  expect(planText(overtaken, { isColored: false })).not.toContain('failed')
+})
+
+test('an adoption names the fields that get another value, not those that only get another owner', () => {
+  const fieldsV1 = { 'f:data': { '.': {}, 'f:greeting': {}, 'f:same': {} } }
+  const text = planText(
+    planned(
+      world({
+        declared: [declare('ConfigMap/a', { data: { greeting: 'new', same: 'x', more: 'y' } })],
+        objects: [
+          stranger('ConfigMap/a', {
+            metadata: { managedFields: [{ manager: 'kubectl-create', operation: 'Update', fieldsV1 }] },
+            body: { data: { greeting: 'old', same: 'x' } },
+          }),
+        ],
+        compare: () => ({ is: 'changed', fields: ['data.greeting', 'data.more', 'data.same'] }),
+      }),
+    ),
+    { isColored: false },
+  )
+  expect(text).toContain('it is there already and becomes ours: data.greeting, data.more\n')
 })
 
 test('no value is in any text', () => {
-  for (const text of [planText(opened, { isColored: true, isVerbose: true }), planMarkdown(opened), opened.hash])
+  for (const text of [planText(opened, { isColored: true, isVerbose: true }), planMarkdown(opened), opened.plan.hash])
     expect(text).not.toContain(canary)
 })
 
@@ -113,17 +154,17 @@ test('for a change request: the halt, then deletions', () => {
 
 test('a long plan is cut and says so', () => {
   const declared = Array.from({ length: 5_000 }, (_, index) => declare(`ConfigMap/name-${index}`))
-  const plan = planSync(world({ declared }))
-  const text = planMarkdown(plan)
+  const long = planned(world({ declared }))
+  const text = planMarkdown(long)
   expect(text.length).toBeLessThanOrEqual(60_000)
   const shown = text.split('\n').filter((line) => line.startsWith('- ConfigMap')).length
   expect(text).toContain(`- and ${5_000 - shown} more\n`)
-  expect(text).toContain(`Plan ${plan.hash}`)
-  expect(planMarkdown(plan, { mostChars: 100 }).length).toBeLessThanOrEqual(100)
+  expect(text).toContain(`Plan ${long.plan.hash}`)
+  expect(planMarkdown(long, { mostChars: 100 }).length).toBeLessThanOrEqual(100)
 })
 
 test('a name cannot pass for something else', () => {
-  const plan = planSync(world({ declared: [declare('ConfigMap/\u001B[2Jx <img src=y> @all')] }))
-  expect(planText(plan, { isColored: false })).toContain('ConfigMap shop/\uFFFD[2Jx <img')
-  expect(planMarkdown(plan)).toContain('ConfigMap shop/\uFFFD\\[2Jx \\<img src=y\\> \\@all')
+  const sly = planned(world({ declared: [declare('ConfigMap/\u001B[2Jx <img src=y> @all')] }))
+  expect(planText(sly, { isColored: false })).toContain('ConfigMap shop/\uFFFD[2Jx <img')
+  expect(planMarkdown(sly)).toContain('ConfigMap shop/\uFFFD\\[2Jx \\<img src=y\\> \\@all')
 })

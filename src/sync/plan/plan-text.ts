@@ -1,7 +1,20 @@
 import { durationText } from '../../time/index.ts'
 import { provenanceText } from '../declared.ts'
-import { keyText } from '../key.ts'
+import { unequalFields } from '../diff.ts'
+import type { Inventory } from '../inventory-record.ts'
+import { keyId, keyText } from '../key.ts'
+import type { Observation, ObservedObject } from '../observed.ts'
+import { isReplacement } from './allowed.ts'
+import { indexByKey } from './scope.ts'
 import type { ApplyStep, DeleteStep, Halt, Plan, Step, WaitStep } from './steps.ts'
+
+/** A plan, and what it was made from. */
+export interface Planned {
+  readonly plan: Plan
+  readonly tip: { readonly sha: string }
+  readonly observed: Observation
+  readonly memory: { readonly inventory: Inventory }
+}
 
 export interface PlanTextOptions {
   readonly isColored: boolean
@@ -10,6 +23,8 @@ export interface PlanTextOptions {
   /** For countdowns; without it the times are named. */
   readonly nowMs?: number
 }
+
+type AdoptStep = Extract<ApplyStep, { readonly do: 'adopt' }>
 
 type Colour = 'red' | 'green' | 'yellow' | 'none'
 
@@ -22,30 +37,34 @@ interface Section {
 }
 
 /** For terminals: what is lost first, then what is made, then what rests. */
-export function planText(plan: Plan, options: PlanTextOptions): string {
+export function planText(planned: Planned, options: PlanTextOptions): string {
+  const { plan } = planned
   const paint = (colour: Colour, text: string) => (options.isColored ? painted(colour, text) : text)
-  const sections = sectionsOf(plan, options).flatMap(({ title, sign, colour, lines }) =>
+  const sections = sectionsOf(planned, options).flatMap(({ title, sign, colour, lines }) =>
     lines.length === 0 ? [] : [paint(colour, title), ...lines.map((line) => paint(colour, `  ${sign} ${line}`))],
   )
   const halts = plan.halts.flatMap(({ reason, message, remedy }) => [
     paint('red', `${haltTitle(reason)}: ${printable(message)}`),
     `  to go on: ${printable(remedy)}`,
   ])
-  return `${[...sections, ...halts, ...closingLines(plan)].join('\n')}\n`
+  return `${[...sections, ...halts, ...closingLines(planned)].join('\n')}\n`
 }
 
 const mostCharacters = 60_000
 
 /** For a change request: one comment, deletions first. What does not fit is counted. */
-export function planMarkdown(plan: Plan, { mostChars = mostCharacters }: { readonly mostChars?: number } = {}): string {
-  const head = plan.halts.flatMap(({ reason, message, remedy }) => [
+export function planMarkdown(
+  planned: Planned,
+  { mostChars = mostCharacters }: { readonly mostChars?: number } = {},
+): string {
+  const head = planned.plan.halts.flatMap(({ reason, message, remedy }) => [
     `> **${haltTitle(reason)}**: ${inMarkdown(message)}. To go on: ${inMarkdown(remedy)}.`,
     '',
   ])
-  const foot = ['', closingLines(plan).map(inMarkdown).join('. '), '']
+  const foot = ['', closingLines(planned).map(inMarkdown).join('. '), '']
   let room = mostChars - [...head, ...foot].join('\n').length
   const body: string[] = []
-  for (const { title, lines } of sectionsOf(plan, { isColored: false })) {
+  for (const { title, lines } of sectionsOf(planned, { isColored: false })) {
     if (lines.length === 0) continue
     const heading = `**${title}**\n`
     const more = `- and ${lines.length} more`
@@ -69,14 +88,28 @@ function fitting(lines: readonly string[], room: number): number {
   return first < 0 ? lines.length : first
 }
 
-function sectionsOf({ steps }: Plan, options: PlanTextOptions): readonly Section[] {
+function sectionsOf({ plan: { steps }, observed }: Planned, options: PlanTextOptions): readonly Section[] {
+  const live = indexByKey(observed.objects)
   const lines = <S extends Step['do']>(kind: S, text: (step: Extract<Step, { readonly do: S }>) => string) =>
-    steps.flatMap((step) => (step.do === kind ? [printable(text(step as Extract<Step, { readonly do: S }>))] : []))
+    steps.flatMap((step) =>
+      step.do === kind && !isReplacement(step) ? [printable(text(step as Extract<Step, { readonly do: S }>))] : [],
+    )
   return [
     { title: 'Delete', sign: '-', colour: 'red', lines: lines('delete', deleteLine) },
+    {
+      title: 'Replace',
+      sign: '±',
+      colour: 'red',
+      lines: steps.flatMap((step) => (isReplacement(step) ? [printable(applyLine(step, step.fields))] : [])),
+    },
     { title: 'Create', sign: '+', colour: 'green', lines: lines('create', (step) => applyLine(step, [])) },
     { title: 'Change', sign: '~', colour: 'yellow', lines: lines('update', (step) => applyLine(step, step.fields)) },
-    { title: 'Adopt', sign: '*', colour: 'yellow', lines: lines('adopt', (step) => applyLine(step, step.fields)) },
+    {
+      title: 'Adopt',
+      sign: '*',
+      colour: 'yellow',
+      lines: lines('adopt', (step) => applyLine(step, adoptedFields(step, live.get(keyId(step.key))))),
+    },
     { title: 'Wait', sign: '.', colour: 'none', lines: lines('wait', (step) => waitLine(step, options.nowMs)) },
     { title: 'Forget', sign: '.', colour: 'none', lines: lines('forget', ({ key, why }) => `${keyText(key)}: ${why}`) },
     {
@@ -109,6 +142,13 @@ function applyLine({ key, declared, why }: ApplyStep, fields: readonly string[])
   return `${keyText(key)} (${provenanceText(declared.from)}): ${why}${names}`
 }
 
+/** Each field gets a new owner. Worth telling are those that get another value. */
+function adoptedFields({ declared, fields }: AdoptStep, live: ObservedObject | undefined): readonly string[] {
+  if (live?.body === undefined) return fields
+  const unequal = new Set(unequalFields(declared.body, live))
+  return fields.filter((field) => unequal.has(field))
+}
+
 function waitLine({ key, why, until, waitsFor }: WaitStep, nowMs: number | undefined): string {
   if (until === undefined) return `${keyText(key)}: ${why}${waitsFor === 'approval' ? ' (stranger)' : ''}`
   const left = nowMs === undefined ? `at ${until}` : `in ${durationText(Math.max(0, Date.parse(until) - nowMs))}`
@@ -125,14 +165,25 @@ function keepCounts(steps: readonly Step[]): string[] {
     : [`${total === 1 ? '1 object' : `${total} objects`} that nothing declares: ${rules.join(', ')}`]
 }
 
-function closingLines({ steps, hash, unchanged, budget }: Plan): string[] {
+function closingLines(planned: Planned): string[] {
+  const { steps, hash, unchanged, budget } = planned.plan
   const isQuiet = steps.every((step) => step.do === 'keep' || step.do === 'wait')
   const same = `${unchanged} ${unchanged === 1 ? 'object is' : 'objects are'} as declared`
+  const failure = failureOf(planned)
+  const quiet = failure ? 'Nothing to write, and a run looks anew whether all is healthy' : 'Nothing to do'
   return [
-    isQuiet ? `Nothing to do: ${same}` : same[0]?.toUpperCase() + same.slice(1),
+    ...(failure ? [printable(failure)] : []),
+    isQuiet ? `${quiet}: ${same}` : same[0]?.toUpperCase() + same.slice(1),
     ...(budget.used > 0 ? [`Deletions count ${budget.used}; up to ${budget.limit} need no approval`] : []),
     `Plan ${hash}`,
   ]
+}
+
+/** A commit may have been applied in full and have failed all the same: not everything became healthy, or went. */
+function failureOf({ tip, memory }: Planned): string | undefined {
+  const verdict = memory.inventory.verdicts.find(({ revision }) => revision === tip.sha)
+  if (verdict?.is !== 'Failed') return undefined
+  return `Commit ${tip.sha.slice(0, 12)} failed at ${verdict.at}${verdict.why === undefined ? '' : `: ${verdict.why}`}`
 }
 
 /** `OverBudget` is read as `Over budget`. */

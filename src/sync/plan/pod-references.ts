@@ -62,3 +62,10 @@ export function list(value: Json | undefined, field: string): readonly JsonObjec
   const items = at(value, field)
   return Array.isArray(items) ? items.filter((item: Json) => isObject(item)) : []
 }
+
+/** Of labels or annotations, those that are written as the server has them. */
+export function textsAt(value: Json | undefined, ...path: readonly string[]): Readonly<Record<string, string>> {
+  const all = at(value, ...path)
+  if (!isObject(all)) return {}
+  return Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => typeof one[1] === 'string'))
+}

@@ -21,6 +21,8 @@ export interface PlanInput {
   /** The value of our label on members. */
   readonly setId: string
   readonly revision: string
+  /** Names what was declared and how it was read: see `contentDigest`. Without it nothing is compared. */
+  readonly digest?: string
   /** Of the commits that are new; a trailer may allow deletions. */
   readonly trailers: Readonly<Record<string, string>>
   readonly nowMs: number
@@ -40,11 +42,20 @@ interface Applies {
   readonly why: string
 }
 
+/** A write to what is there. */
+export interface LiveWrite {
+  /** Adopt: it is not ours yet, and becomes so. */
+  readonly do: 'update' | 'adopt'
+  readonly uid: string
+  readonly fields: readonly string[]
+  /** Its manifest says that it is deleted and made anew, instead of any change. It counts like a deletion. */
+  readonly replaces?: true
+}
+
 export type ApplyStep =
   | (Applies & { readonly do: 'create' })
-  | (Applies & { readonly do: 'update'; readonly uid: string; readonly fields: readonly string[] })
-  /** It is there already and becomes ours. */
-  | (Applies & { readonly do: 'adopt'; readonly uid: string; readonly fields: readonly string[] })
+  | (Applies & LiveWrite & { readonly do: 'update' })
+  | (Applies & LiveWrite & { readonly do: 'adopt' })
 
 export interface DeleteStep {
   readonly do: 'delete'
@@ -87,7 +98,7 @@ export type RestStep =
 
 export type Step = ApplyStep | DeleteStep | RestStep
 
-/** Why no deletion happens. */
+/** Why no deletion happens, and no replacement. */
 export interface Halt {
   readonly reason:
     | 'OverBudget'
@@ -95,6 +106,7 @@ export interface Halt {
     | 'DeclaredSetEmpty'
     | 'DeclaredSetShrank'
     | 'KindLost'
+    | 'SameCommitOtherContent'
     | 'DiscoveryIncomplete'
     | 'NamespaceTerminating'
     | 'ClockWentBack'

@@ -47,6 +47,6 @@ function markerProblem(path: string): RenderProblem | undefined {
     path,
     message:
       `this folder is the input of another program, and only plain manifests are read yet; ` +
-      `commit what \`${program}\` prints, or name the folder in ${ignoreFile}`,
+      `commit what \`${program}\` prints, or leave the file or its folder out: by --ignore-file, or in ${ignoreFile}`,
   }
 }

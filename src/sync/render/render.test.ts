@@ -111,7 +111,7 @@ test.for([
   const [problem] = problemsOf({ [path]: 'resources: [a.yaml]', 'a.yaml': configMap('a') })
   expect(problem).toEqual({
     path,
-    message: expect.stringMatching(/only plain manifests are read yet; commit what `.*` prints/),
+    message: expect.stringMatching(/only plain manifests are read yet; commit what `.*` prints, .* --ignore-file/),
   })
   expect(problemsOf({ [path]: 'resources: []', 'a.yaml': configMap('a') }, { ignore: [path] })).toEqual([])
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { NodeObject } from '../../../kube/index.ts'
 import { createFor, type NodeParts, nodeOf, noon, passOf } from '../../fixture-pass.ts'
 import { dataAnnotation, profileLabel, stateLabel } from '../../names.ts'
+import type { GoneNode } from '../../plugin.ts'
 import { maxMaintenance } from './max-maintenance.ts'
 
 type Given = Parameters<typeof createFor<ReturnType<typeof maxMaintenance.create>, typeof maxMaintenance.fields>>[1]
@@ -167,5 +168,68 @@ describe('a state label that somebody edited', () => {
       expect(ask({ max: 1 }, [nodeOf('n', { annotations: { [dataAnnotation]: data } })])).toMatchObject({
         isPassed: false,
       })
+  })
+})
+
+describe('nodes that were deleted in maintenance', () => {
+  const second = 1_000
+  const gone = (name: string, agoMs: number, labels = {}) => ({
+    node: maintained(name, { labels }),
+    atMs: noon - agoMs,
+  })
+  const came = (name: string, agoMs: number, { status = 'True', labels = {} } = {}): NodeObject => {
+    const { metadata, ...rest } = nodeOf(name, { labels, conditions: [{ type: 'Ready', status }] })
+    return { ...rest, metadata: { ...metadata, creationTimestamp: new Date(noon - agoMs).toISOString() } }
+  }
+  const askBeside = (config: Given, went: readonly GoneNode[], nodes: readonly NodeObject[] = []) => {
+    const own = came('own', 3_600 * second, { labels: { zone: 'a' } })
+    const pass = passOf({ node: own, nodes: [own, ...nodes], nowMs: noon })
+    return createFor(maxMaintenance, config).check({ ...pass, cluster: { ...pass.cluster, gone: () => went } })
+  }
+
+  test.for<[string, GoneNode, readonly NodeObject[], boolean]>([
+    ['nobody has come', gone('n', 30 * second), [], false],
+    ['somebody was there before', gone('n', 30 * second), [came('old', 31 * second)], false],
+    ['somebody has come', gone('n', 30 * second), [came('new', 10 * second)], true],
+    ['it has come back itself', gone('n', 30 * second), [came('n', 10 * second)], true],
+    ['somebody came in the same second', gone('n', 30 * second - 900), [came('new', 30 * second)], true],
+    ['who has come is not ready', gone('n', 30 * second), [came('new', 10 * second, { status: 'False' })], false],
+    ['it was long ago', gone('n', 600 * second), [], true],
+  ])('max 1, %s', async ([, went, nodes, isPassed]) => {
+    expect(await askBeside({ max: 1 }, [went], nodes)).toMatchObject({ isPassed })
+  })
+
+  test('count beside those that are there, and are named', async () => {
+    expect(await askBeside({ max: 3 }, [gone('b', 1), gone('c', 1)], [maintained('a')])).toEqual({
+      isPassed: false,
+      info: { scope: 'cluster', maintained: 3, max: 3, nodes: ['a', 'b', 'c'], gone: ['b', 'c'] },
+    })
+  })
+
+  test('one that has come stands in for one, that which has been gone longest', async () => {
+    const went = [gone('b', 30 * second), gone('c', 20 * second)]
+    expect(await askBeside({ max: 1 }, went, [came('new', 10 * second)])).toMatchObject({ info: { gone: ['c'] } })
+    const both = [came('new', 10 * second), came('newer', 9 * second)]
+    expect(await askBeside({ max: 1 }, went, both)).toMatchObject({ isPassed: true })
+    // Before the second one went.
+    expect(await askBeside({ max: 1 }, went, [came('new', 25 * second), came('newer', 24 * second)])).toMatchObject({
+      info: { gone: ['c'] },
+    })
+  })
+
+  test('the same filters hold, and only a node of the same group stands in', async () => {
+    const config = { max: 1, groupBy: ['zone'] }
+    expect(await askBeside(config, [gone('n', second, { zone: 'b' })])).toMatchObject({ isPassed: true })
+    const here = gone('n', 30 * second, { zone: 'a', [profileLabel]: 'p' })
+    const elsewhere = came('new', second, { labels: { zone: 'b' } })
+    expect(await askBeside(config, [here], [elsewhere])).toMatchObject({ isPassed: false })
+    expect(await askBeside({ max: 1, profile: 'other' }, [here])).toMatchObject({ isPassed: true })
+  })
+
+  test('do not count when the file says so', async () => {
+    expect(await askBeside({ max: 1, goneFor: 0 }, [gone('n', 0)])).toMatchObject({ isPassed: true })
+    expect(await askBeside({ max: 1, goneFor: 3_600 * second }, [gone('n', 700 * second)])).toMatchObject({
+      isPassed: false,
+    })
   })
 })

@@ -1,7 +1,9 @@
 import type { NodeObject } from '../../../kube/index.ts'
+import { isReady } from '../../../queue/index.ts'
 import { optional, required } from '../../fields.ts'
-import { dataAnnotation, stateLabel } from '../../names.ts'
-import type { PassContext } from '../../plugin.ts'
+import { isInMaintenance } from '../../in-maintenance.ts'
+import { dataAnnotation } from '../../names.ts'
+import type { ClusterView, GoneNode, PassContext } from '../../plugin.ts'
 import { readData } from '../../state/data.ts'
 import { answer, checkPlugin } from './check-plugin.ts'
 import { namesProfile, textAt } from './node-metadata.ts'
@@ -18,27 +20,36 @@ export const maxMaintenance = checkPlugin({
     groupBy: optional('texts', 'count only nodes that have the same values of these labels as this node'),
     groupLabel: optional('text', 'one more label for groupBy; kept for old files'),
     skipAfter: optional('duration', 'do not count nodes whose last transition is older than this'),
+    goneFor: optional(
+      'duration',
+      'how long a node that was deleted in maintenance counts on, until a new one is Ready; 0s: not at all',
+      600_000,
+    ),
   },
-  create({ max, profile, groupBy, groupLabel, skipAfter }) {
+  create({ max, profile, groupBy, groupLabel, skipAfter, goneFor }) {
     const labels = groupLabel === '' || groupBy.includes(groupLabel) ? groupBy : [...groupBy, groupLabel]
     return {
       isShared: true,
       check({ node, cluster, nowMs }) {
         const group = groupOf(node.labels, labels)
+        const isAlike = ({ metadata }: NodeObject) =>
+          group.every(([label, value]) => textAt(metadata.labels, label) === value)
+        const isCounted = (other: NodeObject) =>
+          isInMaintenance(other) &&
+          (profile === '' || namesProfile(other, profile)) &&
+          isAlike(other) &&
+          (skipAfter === 0 || isYounger(other, profile, nowMs - skipAfter))
         const names: string[] = []
-        for (const other of cluster.nodes())
-          if (
-            isInMaintenance(other) &&
-            (profile === '' || namesProfile(other, profile)) &&
-            group.every(([label, value]) => textAt(other.metadata.labels, label) === value) &&
-            (skipAfter === 0 || isYounger(other, profile, nowMs - skipAfter))
-          )
-            names.push(other.metadata.name ?? '')
+        for (const other of cluster.nodes()) if (isCounted(other)) names.push(other.metadata.name ?? '')
+        const gone = [...(cluster.gone?.() ?? [])].filter(({ node, atMs }) => nowMs - atMs < goneFor && isCounted(node))
+        const missing = gone.length === 0 ? [] : notReplaced(gone, cluster, isAlike)
+        names.push(...missing)
         return answer(names.length < max, {
           scope: scopeOf(profile, group),
           maintained: names.length,
           max,
           nodes: names.sort().slice(0, mostNames),
+          ...(missing.length === 0 ? {} : { gone: missing.slice(0, mostNames) }),
         })
       },
     }
@@ -61,14 +72,23 @@ function scopeOf(profile: string, group: readonly [string, string][]): string {
   return parts.length === 0 ? 'cluster' : parts.join(', ')
 }
 
-/** The label can be edited by anybody, so what is stored counts as well. Data that nobody can read leaves the label. */
-function isInMaintenance(node: NodeObject): boolean {
-  if (textAt(node.metadata.labels, stateLabel) === 'in-maintenance') return true
-  const text = textAt(node.metadata.annotations, dataAnnotation) ?? ''
-  // Every node asks this of every other: what cannot say so is not read. A backslash may hide the word.
-  if (!text.includes('in-maintenance') && !text.includes('\\')) return false
-  const read = readData(text)
-  return 'data' in read && [...read.data.profiles.values()].some(({ current }) => current === 'in-maintenance')
+/** Each node of the group that has come since and is Ready stands in for the one that has been gone longest. */
+function notReplaced(
+  gone: readonly GoneNode[],
+  cluster: ClusterView,
+  isAlike: (node: NodeObject) => boolean,
+): readonly string[] {
+  const came = [...cluster.nodes()]
+    .filter((node) => isReady(node) && isAlike(node))
+    .map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''))
+    .sort((one, other) => one - other)
+  const missing = [...gone]
+  for (const cameMs of came) {
+    // Times of creation are whole seconds.
+    const [longest] = missing
+    if (longest && cameMs >= Math.floor(longest.atMs / 1_000) * 1_000) missing.shift()
+  }
+  return missing.map(({ node }) => node.metadata.name ?? '')
 }
 
 /** A node of which no transition is known may be in maintenance since now: it counts. */

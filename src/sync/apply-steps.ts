@@ -1,0 +1,191 @@
+import type { Resource } from '../kube/index.ts'
+import type { Clock } from '../time/index.ts'
+import { type Applied, applyObject } from './apply/apply-object.ts'
+import { ApplyFault } from './apply/fault.ts'
+import { replaceObject, replaceRuleOf } from './apply/replace.ts'
+import { applyLayers, type LayersOutcome } from './apply-layers.ts'
+import type { DeclaredObject } from './declared.ts'
+import { waitHealthy } from './health/wait-healthy.ts'
+import { isObject } from './json.ts'
+import { type Key, keyId, keyText } from './key.ts'
+import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
+import type { Observation, ObservedObject } from './observed.ts'
+import { isReplacement } from './plan/allowed.ts'
+import { weightOf } from './plan/budget.ts'
+import type { ApplyStep } from './plan/steps.ts'
+import { managerOf } from './policy.ts'
+import { type Survey, type SyncPorts, type SyncSettings, servedAs } from './survey.ts'
+
+const width = 32
+const servedWithinMs = 30_000
+const lookAgainMs = 100
+
+/** Brings what a plan writes to the server, in its order. */
+export class StepApplier {
+  /** Worth knowing, and no failure. */
+  readonly remarks: string[] = []
+  /** Objects that were deleted and made anew. */
+  replaced = 0
+  /** What they count in the budget, beyond what the plan knew. */
+  #unplanned = 0
+  readonly #found: Survey
+  readonly #ports: SyncPorts
+  readonly #settings: SyncSettings
+  readonly #signal: AbortSignal
+  readonly #live: ReadonlyMap<string, ObservedObject>
+  #catalog: KnownCatalog
+  /** One look for all that wait for it. */
+  #reading: Promise<KnownCatalog> | undefined
+
+  constructor(found: Survey, ports: SyncPorts, settings: SyncSettings, signal: AbortSignal) {
+    this.#found = found
+    this.#ports = ports
+    this.#settings = settings
+    this.#signal = signal
+    this.#catalog = found.catalog
+    this.#live = new Map(found.observed.objects.map((object) => [keyId(object.key), object]))
+  }
+
+  async apply(steps: readonly ApplyStep[], hashKey: Buffer): Promise<LayersOutcome<Applied>> {
+    const { report } = this.#ports
+    let count = 0
+    return applyLayers(steps, {
+      width,
+      signal: this.#signal,
+      ready: (step) => this.#untilNeedsAreMet(step),
+      apply: async (step) => {
+        const result = await this.#applyOne(step, hashKey)
+        for (const remark of result.remarks) this.remarks.push(`${keyText(step.key)}: ${remark}`)
+        report(`applied ${++count} of ${steps.length}`)
+        return result
+      },
+    })
+  }
+
+  resourceOf({ apiVersion, key }: { readonly apiVersion: string; readonly key: Key }): Resource {
+    const resource = servedAs(this.#catalog, apiVersion, key.kind)
+    if (resource) return resource
+    throw new Error(`${keyText(key)}: the server does not know ${apiVersion} ${key.kind}`)
+  }
+
+  uidOf(key: Key): string {
+    return this.#live.get(keyId(key))?.uid ?? 'any'
+  }
+
+  async #applyOne(step: ApplyStep, hashKey: Buffer): Promise<Applied> {
+    const { policy } = this.#settings
+    const { declared } = step
+    const live = this.#live.get(keyId(step.key))
+    const options = {
+      manager: managerOf(policy.name),
+      setId: this.#found.memory.setId,
+      hashKey,
+      policy,
+      signal: this.#signal,
+      isAutoscaled: isAutoscaled(step.key, this.#found.observed),
+    }
+    const { client, clock } = this.#ports
+    const resource = await this.#resourceSoon(declared)
+    const anew = { ...options, clock, random: Math.random, deadlineMs: this.#settings.deleteTimeoutMs }
+    const replace = (old: ObservedObject) => {
+      this.replaced++
+      return replaceObject(client, resource, { declared, live: old }, anew)
+    }
+    if (live && isReplacement(step)) return replace(live)
+    try {
+      const target = { declared, ...(live ? { live } : {}), isAdopted: step.do === 'adopt' }
+      return await patiently(clock, this.#signal, () => applyObject(client, resource, target, options))
+    } catch (error) {
+      const isRefused = error instanceof ApplyFault && error.code === 'Immutable'
+      if (!live || !isRefused || replaceRuleOf(declared).when === 'never') throw error
+      if (!this.#mayReplace(step.key)) throw overBudget(declared, error)
+      this.remarks.push(`${keyText(step.key)} is replaced: ${error.message}`)
+      return replace(live)
+    }
+  }
+
+  /** The server alone knows that it has to be deleted, so the plan has not counted it. */
+  #mayReplace(key: Key): boolean {
+    const { halts, budget } = this.#found.plan
+    const weight = weightOf(key)
+    if (halts.length > 0 || budget.used + this.#unplanned + weight > budget.limit) return false
+    this.#unplanned += weight
+    return true
+  }
+
+  /** What a step names as its need has to work, not only to exist; so has the kind that it is of. */
+  async #untilNeedsAreMet(step: ApplyStep): Promise<void> {
+    const isAsked = 'config.kubernetes.io/depends-on' in annotationsOf(step)
+    const needs = step.after.filter(({ kind }) => isAsked || kind === 'CustomResourceDefinition')
+    if (needs.length === 0) return
+    const { client, clock } = this.#ports
+    const targets = needs.flatMap((key) => {
+      const declared = this.#found.set.objects.find((object) => keyId(object.key) === keyId(key))
+      const resource = declared && servedAs(this.#catalog, declared.apiVersion, key.kind)
+      return resource ? [{ key, resource, uid: this.uidOf(key) }] : []
+    })
+    const { outcome, waited } = await waitHealthy(client, targets, {
+      clock,
+      deadlineMs: this.#settings.healthTimeoutMs,
+      signal: this.#signal,
+    })
+    if (outcome === 'healthy') return
+    const ill = waited.find(({ health }) => health.is !== 'Current')
+    throw new Error(
+      `what it depends on is not healthy: ${ill ? `${keyText(ill.key)}: ${ill.health.message}` : outcome}`,
+    )
+  }
+
+  /** Kinds that an earlier layer brought are served a moment after their definition is established. */
+  async #resourceSoon(declared: DeclaredObject): Promise<Resource> {
+    const { client, clock } = this.#ports
+    const { apiVersion, key } = declared
+    const untilMs = clock.monotonic() + servedWithinMs
+    while (!servedAs(this.#catalog, apiVersion, key.kind) && clock.monotonic() < untilMs) {
+      this.#reading ??= clock
+        .sleep(lookAgainMs, this.#signal)
+        .then(() => readCatalog(client, this.#signal))
+        .finally(() => {
+          this.#reading = undefined
+        })
+      this.#catalog = await this.#reading
+    }
+    return this.resourceOf(declared)
+  }
+}
+
+/** Whether an autoscaler steers it today. One that is gone still stands in managedFields; one that cannot be seen may be there. */
+export function isAutoscaled({ kind, name, namespace }: Key, { objects, unknown }: Observation): boolean {
+  if (unknown.some(({ group, kind: unseen }) => group === 'autoscaling' && (unseen ?? scaler) === scaler)) return true
+  return objects.some(({ key, body }) => {
+    if (key.kind !== scaler || key.group !== 'autoscaling' || key.namespace !== namespace) return false
+    const target = isObject(body?.['spec']) ? body['spec']['scaleTargetRef'] : undefined
+    return !isObject(target) || (target['kind'] === kind && target['name'] === name)
+  })
+}
+
+const scaler = 'HorizontalPodAutoscaler'
+
+function overBudget(declared: DeclaredObject, { what, fields }: ApplyFault): ApplyFault {
+  const why = `${what}. To make it anew is to delete it, and no deletion is left in the budget: allow it with --allow-deletes`
+  return new ApplyFault(declared, { code: 'Immutable', isPermanent: true, fields, what: why })
+}
+
+function annotationsOf({ declared }: ApplyStep): object {
+  const { metadata } = declared.body as { readonly metadata?: { readonly annotations?: object } }
+  return metadata?.annotations ?? {}
+}
+
+const mostAttempts = 4
+
+/** A server that fails once may have changed its store's leader. The client itself repeats only what it was told to. */
+async function patiently<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ApplyFault) || error.code !== 'Unavailable' || attempt >= mostAttempts) throw error
+      await clock.sleep(250 * 2 ** attempt, signal)
+    }
+  }
+}
