@@ -118,7 +118,12 @@ export function addSyncOptions(command: Command): Command {
         .choices(['healthy', 'applied', 'immediately'])
         .default('healthy'),
     )
-    .option('--max-deletes <count>', 'deletions in one plan that need no approval', countOf, carefulDeletion.maxDeletes)
+    .option(
+      '--max-deletes <count>',
+      'deletions in one plan that need no approval; never more than a fifth of the members',
+      countOf,
+      carefulDeletion.maxDeletes,
+    )
     .option('--allow-data-deletion', 'PersistentVolumeClaims may be deleted too', false)
     .option('--allow-empty', 'git may declare nothing at all', false)
     .option('--allow-rewrite', 'the branch may have lost commits that were in force', false)

@@ -12,8 +12,10 @@ import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
 import type { Observation, ObservedObject } from './observed.ts'
 import { isReplacement } from './plan/allowed.ts'
 import { weightOf } from './plan/budget.ts'
+import { annotationsOf, waveOf } from './plan/explicit-edges.ts'
 import type { ApplyStep } from './plan/steps.ts'
 import { managerOf } from './policy.ts'
+import { unproven } from './record.ts'
 import { type Survey, type SyncPorts, type SyncSettings, servedAs } from './survey.ts'
 
 const width = 32
@@ -33,6 +35,11 @@ export class StepApplier {
   readonly #settings: SyncSettings
   readonly #signal: AbortSignal
   readonly #live: ReadonlyMap<string, ObservedObject>
+  readonly #declared: ReadonlyMap<string, DeclaredObject>
+  /** What an earlier run changed, and nobody has seen healthy. */
+  readonly #unproven: readonly Key[]
+  /** What was waited for, by the ids of keys. */
+  readonly #met = new Map<string, Promise<void>>()
   #catalog: KnownCatalog
   /** One look for all that wait for it. */
   #reading: Promise<KnownCatalog> | undefined
@@ -43,6 +50,9 @@ export class StepApplier {
     this.#settings = settings
     this.#signal = signal
     this.#catalog = found.catalog
+    this.#declared = new Map(found.set.objects.map((object) => [keyId(object.key), object]))
+    const open = unproven(found.memory.inventory, found.commits)
+    this.#unproven = open.map(({ key }) => key).filter((key) => this.#declared.has(keyId(key)))
     this.#live = new Map(found.observed.objects.map((object) => [keyId(object.key), object]))
   }
 
@@ -113,16 +123,37 @@ export class StepApplier {
     return true
   }
 
-  /** What a step names as its need has to work, not only to exist; so has the kind that it is of. */
-  async #untilNeedsAreMet(step: ApplyStep): Promise<void> {
-    const isAsked = 'config.kubernetes.io/depends-on' in annotationsOf(step)
-    const needs = step.after.filter(({ kind }) => isAsked || kind === 'CustomResourceDefinition')
+  /** What a step names as its need, or as an earlier wave, has to work, not only to exist; so has the kind that it is of. */
+  async #untilNeedsAreMet({ declared, after }: ApplyStep): Promise<void> {
+    const annotations = annotationsOf(declared.body)
+    const wave = waveOf(annotations) ?? 0
+    const isAsked = 'config.kubernetes.io/depends-on' in annotations
+    const isEarlier = (key: Key) => this.#waveOf(key) < wave
+    const needs = [
+      ...after.filter((key) => isAsked || key.kind === 'CustomResourceDefinition' || isEarlier(key)),
+      // An earlier run may have brought it, and have ended before it worked.
+      ...this.#unproven.filter(isEarlier),
+    ]
     if (needs.length === 0) return
+    // A whole wave has the same needs.
+    const ids = [...new Set(needs.map(keyId))]
+    const id = ids.join('\n')
+    const met = this.#met.get(id) ?? this.#untilHealthy(ids)
+    this.#met.set(id, met)
+    await met
+  }
+
+  #waveOf(key: Key): number {
+    const declared = this.#declared.get(keyId(key))
+    return (declared && waveOf(annotationsOf(declared.body))) ?? 0
+  }
+
+  async #untilHealthy(ids: readonly string[]): Promise<void> {
     const { client, clock } = this.#ports
-    const targets = needs.flatMap((key) => {
-      const declared = this.#found.set.objects.find((object) => keyId(object.key) === keyId(key))
-      const resource = declared && servedAs(this.#catalog, declared.apiVersion, key.kind)
-      return resource ? [{ key, resource, uid: this.uidOf(key) }] : []
+    const targets = ids.flatMap((id) => {
+      const declared = this.#declared.get(id)
+      const resource = declared && servedAs(this.#catalog, declared.apiVersion, declared.key.kind)
+      return resource ? [{ key: declared.key, resource, uid: this.uidOf(declared.key) }] : []
     })
     const { outcome, waited } = await waitHealthy(client, targets, {
       clock,
@@ -169,11 +200,6 @@ const scaler = 'HorizontalPodAutoscaler'
 function overBudget(declared: DeclaredObject, { what, fields }: ApplyFault): ApplyFault {
   const why = `${what}. To make it anew is to delete it, and no deletion is left in the budget: allow it with --allow-deletes`
   return new ApplyFault(declared, { code: 'Immutable', isPermanent: true, fields, what: why })
-}
-
-function annotationsOf({ declared }: ApplyStep): object {
-  const { metadata } = declared.body as { readonly metadata?: { readonly annotations?: object } }
-  return metadata?.annotations ?? {}
 }
 
 const mostAttempts = 4

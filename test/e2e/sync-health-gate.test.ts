@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Resource, resources } from '../../src/kube/index.ts'
 import { eventually } from '../support/e2e-cluster.ts'
-import { configMapFiles, prepareSync } from '../support/sync-command.ts'
+import { configMap, configMapFiles, prepareSync } from '../support/sync-command.ts'
 
 const endpoints: Resource = { group: '', version: 'v1', plural: 'endpoints', kind: 'Endpoints', namespaced: true }
 // Nobody gives addresses in this cluster.
@@ -12,18 +12,19 @@ test('a commit that is not healthy is not in force, and deletes nothing, however
   const { repository, run, sync, admin, namespace, configMaps } = await prepareSync(context)
   repository.commit('five', configMapFiles('a', 'b', 'c', 'd', 'e'))
   await run(0)
-  repository.commit('a service, and no a', { 'web.yaml': balanced, 'a.yaml': undefined })
+  const late = configMap('late', {}, ", annotations: {fettle.dev/wave: '1'}")
+  repository.commit('a service, and no a', { 'web.yaml': balanced, 'a.yaml': undefined, 'late.yaml': late })
   for (const attempt of ['first', 'second']) {
     const { stdout } = await run(1, '--timeout', '2')
     expect(stdout, attempt).toContain('Service')
-    expect(await configMaps('a')).toEqual(['a'])
+    expect(await configMaps('a', 'late')).toEqual(['a'])
   }
   const ill = await sync('status')
   expect([ill.code, ill.stdout]).toEqual([1, expect.stringMatching(/last verdict: Failed .*no address yet/)])
   const body = { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } }
   await admin.patch(resources.services, { name: 'web', namespace }, { type: 'merge', body }, { subresource: 'status' })
   await run(0, '--timeout', '10')
-  expect(await configMaps('a')).toEqual([])
+  expect(await configMaps('a', 'late')).toEqual(['late'])
   const well = await sync('status')
   expect([well.code, well.stdout]).toEqual([0, expect.stringContaining('a service, and no a')])
 })

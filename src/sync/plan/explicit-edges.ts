@@ -94,7 +94,8 @@ function readReference(text: string): Key | undefined {
   return key.kind === '' || key.name === '' || (isNamespaced && key.namespace === '') ? undefined : key
 }
 
-function waveOf(annotations: Readonly<Record<string, string>>): number | undefined {
+/** In which wave the object comes; 0 if nothing is said, nothing if it cannot be read. */
+export function waveOf(annotations: Readonly<Record<string, string>>): number | undefined {
   const text = waveAnnotations.flatMap((name) => annotations[name] ?? [])[0]
   if (text === undefined) return 0
   return /^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined
@@ -107,6 +108,6 @@ function valuesOf(annotations: Readonly<Record<string, string>>, name: string): 
   )
 }
 
-function annotationsOf(body: Ordered['body']): Readonly<Record<string, string>> {
+export function annotationsOf(body: Ordered['body']): Readonly<Record<string, string>> {
   return textsAt(body, 'metadata', 'annotations')
 }
