@@ -2,7 +2,7 @@ import type { Resource } from '../kube/index.ts'
 import { isObject, type JsonObject } from './json.ts'
 import { groupOf, type Key } from './key.ts'
 import { grouped } from './observe/grouped.ts'
-import { type KindName, looksOf } from './observe/looks.ts'
+import { alwaysLooked, type KindName, looksOf } from './observe/looks.ts'
 import { isInScope } from './plan/scope.ts'
 import { managerOf, type Policy } from './policy.ts'
 import { type Survey, servedAs } from './survey.ts'
@@ -117,12 +117,7 @@ function kindOf({ catalog, set }: Found, { apiVersion, kind }: KindName): Kind |
 /** The lists that a plan is made from. What may not be read is unknown, and then nothing that depends on it goes. */
 function lookGrants({ catalog, set, memory }: Found, { namespaces, mode }: Policy): readonly Grant[] {
   const members = memory.inventory.members.map(named)
-  const kinds = [
-    ...set.objects.map(named),
-    ...members,
-    { apiVersion: 'v1', kind: 'Pod' },
-    { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
-  ]
+  const kinds = [...set.objects.map(named), ...members, ...alwaysLooked]
   const scope = {
     namespaces,
     kinds: mode === 'adopt' ? kinds : 'all',

@@ -9,7 +9,7 @@ import type { Inventory } from './inventory-record.ts'
 import { type Key, keyId } from './key.ts'
 import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
 import { withLateKinds } from './observe/late-kinds.ts'
-import type { KindName } from './observe/looks.ts'
+import { alwaysLooked, type KindName } from './observe/looks.ts'
 import { observe } from './observe/observe.ts'
 import type { Observation, ObservedObject } from './observed.ts'
 import { contentDigest } from './plan/hash.ts'
@@ -207,14 +207,7 @@ function scopeOf(
 ): Parameters<typeof observe>[2] {
   const kinds = new Map<string, KindName>()
   for (const one of [...members, ...set.objects]) kinds.set(`${one.apiVersion} ${one.key.kind}`, kindNameOf(one))
-  // What pods mount is not deleted under them.
-  const looks = [
-    ...kinds.values(),
-    { apiVersion: 'v1', kind: 'Pod' },
-    { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
-    // Whoever scales a workload holds its replicas.
-    { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
-  ]
+  const looks = [...kinds.values(), ...alwaysLooked]
   const secrets = set.objects.filter(({ key }) => key.kind === 'Secret' && key.group === '')
   return {
     namespaces,

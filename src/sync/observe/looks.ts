@@ -7,6 +7,13 @@ export interface KindName {
   readonly kind: string
 }
 
+/** Looked at whatever git declares: what pods mount is not deleted under them, and who scales a workload holds its replicas. */
+export const alwaysLooked: readonly KindName[] = [
+  { apiVersion: 'v1', kind: 'Pod' },
+  { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+  { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
+]
+
 export interface ObserveScope {
   readonly namespaces: readonly string[]
   /** All that live in namespaces, or only these. Of those that do not, only the named ones are looked at. */
