@@ -60,8 +60,12 @@ const stages: readonly Stage[] = [
   },
 ]
 
-/** Booting three machines and working on them takes minutes: of these, one line runs one, and the next one another. */
-const turns = ['test/e2e/agent-real-nodes.test.ts', 'test/e2e/install-real-nodes.test.ts']
+/** What boots machines, or brings clusters up and down for each test, takes minutes: a line runs one of these rows, the next one another. */
+const turns = [
+  ['agent-real-nodes'],
+  ['install-real-nodes', 'dev-stop-start'],
+  ['install-commands', 'dev-interrupt', 'dev-after-crash', 'dev-side-by-side', 'dev-faults'],
+].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
 const tally: Tally = { passed: 0, failed: 0, skipped: [], failures: [] }
@@ -121,8 +125,8 @@ function resting(): readonly string[] {
   const said = process.env['FETTLE_TURN']
   if (said === 'all') return []
   const turn = said === undefined ? Math.floor(Math.random() * turns.length) : Number(said) % turns.length
-  console.log(`turn ${turn}: ${turns[turn]}; repeat with FETTLE_TURN=${turn}, run all with FETTLE_TURN=all`)
-  return turns.filter((_, index) => index !== turn)
+  console.log(`turn ${turn}: ${turns[turn]?.join(', ')}; repeat with FETTLE_TURN=${turn}, run all with FETTLE_TURN=all`)
+  return turns.filter((_, index) => index !== turn).flat()
 }
 
 async function runParts(name: string, project: string, parts: Parts): Promise<void> {

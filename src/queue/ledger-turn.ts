@@ -6,9 +6,10 @@ import {
   type MaintenanceRequest,
   type Marks,
   maintenanceBudgets,
+  maintenanceRequests,
   releaseAnnotations,
 } from '../api/index.ts'
-import { clearLifecycleConditions, isCordonedBy, restorePatch } from '../drain/index.ts'
+import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
@@ -238,7 +239,10 @@ async function checkLive(
   const putBack = await keep(decision.putBack, async ({ node, nodeUID, requests }) => {
     const liveNode = await liveNodeOf(client, node, signal)
     if (liveNode?.metadata.uid !== nodeUID) return false
-    if (requests.length === 0) return isCordonedBy(liveNode, cordonOwner)
+    if (requests.length === 0)
+      return (
+        isCordonedBy(liveNode, cordonOwner) && !(await isKnownLive(client, cordonClaim(liveNode, cordonOwner), signal))
+      )
     const listed = stored.slots.find((slot) => slot.nodeUID === nodeUID)?.requests ?? []
     const added = requests.filter((name) => !listed.includes(name))
     const live = await Promise.all(added.map((name) => liveRequestOf(client, name, signal)))
@@ -252,6 +256,13 @@ async function checkLive(
   // New claims count on the room that the others make. If one of those was not true, neither is the room.
   const hasRoom = releases.length === decision.releases.length && ended.length === decision.ended.length
   return { claims: hasRoom ? claims : [], releases, putBack, ended }
+}
+
+/** Whoever the cordon stands for still exists: it says itself whether it holds a slot, or is done with it. */
+async function isKnownLive(client: KubeClient, claim: CordonClaim | undefined, signal: AbortSignal): Promise<boolean> {
+  for await (const { items } of client.list<MaintenanceRequest>(maintenanceRequests, { signal }))
+    if (items.some(({ metadata }) => metadata.uid === claim?.request)) return true
+  return false
 }
 
 async function keep<T>(items: readonly T[], isRight: (item: T) => Promise<boolean>): Promise<T[]> {

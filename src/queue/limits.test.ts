@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceBudgetSpec } from '../api/index.ts'
-import { budget, node, slot } from './fixture-world.ts'
+import { budget, cordonedNode, node, slot } from './fixture-world.ts'
 import { figuresOf, isControlPlane, isReady, resolveMax, Tally, unavailability } from './limits.ts'
 
 test.for([
@@ -48,6 +48,13 @@ describe('nodes that are out', () => {
     expect(outOf(new Tally(spec({ countUnavailable: ['NotReady'] }), [], nodes))).toEqual(['b'])
     expect(outOf(new Tally(spec({ countUnavailable: [] }), [], nodes))).toEqual([])
     expect(unavailability({ countUnavailable: ['Cordoned'] }, node('b', { isReady: false }))).toBeUndefined()
+  })
+
+  test('cost nothing more when their turn comes, but a mark of ours that is left from another turn is no such reason', () => {
+    const nodes = [node('a'), node('b', { isCordoned: true }), cordonedNode('c')]
+    const tally = new Tally(spec({ max: 1 }), [slot('a', 1, 'r')], nodes)
+    const isFull = (index: number) => tally.full(nodes[index] ?? node('?')).length > 0
+    expect([isFull(0), isFull(1), isFull(2)]).toEqual([false, false, true])
   })
 
   test('are told apart by UID: a new node of the same name is another one', () => {

@@ -5,8 +5,9 @@ import {
   type NumberOrPercent,
   type Slot,
 } from '../api/index.ts'
-import { matchesSelector } from '../drain/index.ts'
+import { isCordonedBy, matchesSelector } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
+import { cordonOwner } from './names.ts'
 
 /** Who is out, and which limits of the budget have a place left. */
 
@@ -129,13 +130,18 @@ export class Tally {
     ]
   }
 
-  /** The limits that have no place left for this node. One that is out already costs none, unless nothing may go at all. */
+  /**
+   * The limits that have no place left for this node. One that is out already costs none, unless nothing may go at all.
+   * But a mark of ours without a slot is left from a turn that is over, and is about to be taken away: then it is not out.
+   */
   full(node: NodeObject): readonly Limit[] {
     const uid = node.metadata.uid ?? ''
     const cluster = this.#limits.get(budgetName)
     // 0 stops every claim, that of a node that never counts as well.
     if (cluster?.max === 0) return [cluster]
-    return this.of(node).filter(({ max, out }) => max === 0 || (out.size >= max && !out.has(uid)))
+    const isMarked = isCordonedBy(node, cordonOwner)
+    const isOut = (seen: OutNode | undefined) => seen !== undefined && (seen.slot !== undefined || !isMarked)
+    return this.of(node).filter(({ max, out }) => max === 0 || (out.size >= max && !isOut(out.get(uid))))
   }
 
   take(node: NodeObject, slot: Slot): void {

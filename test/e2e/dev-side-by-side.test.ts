@@ -21,7 +21,7 @@ afterAll(() => home.remove())
 test('clusters that start at the same moment all come up, on ports and networks of their own', async () => {
   expect(ups.map(({ code, stderr }) => (code === 0 ? code : stderr))).toEqual([0, 0, 0])
   const ports = records.flatMap((record) => Object.values(record.ports))
-  expect(new Set(ports).size).toBe(12)
+  expect(new Set(ports).size).toBe(10)
   expect(new Set(records.map(({ index }) => index)).size).toBe(2)
   expect((await statuses()).map(({ name, state }) => [name, state])).toEqual([
     ['alpha', 'running'],

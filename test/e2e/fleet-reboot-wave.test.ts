@@ -177,8 +177,7 @@ test(`${fleetSize} nodes that all need a reboot at once get it within the budget
     timing: { minReadySeconds: 0 },
     defaults: { windows: [window.name] },
   })
-  const judge = new LedgerJudge()
-  judge.expect({ ...limits, zoneOf: new Map(fleet.map(({ node, zone }) => [node.name, zone])) })
+  const judge = new LedgerJudge(new Map(fleet.map(({ node, zone }) => [node.name, zone])))
   /** Nodes in the order of their claims. */
   const claimed = new Map<string, number>()
   const ledger = new Witness<MaintenanceBudget>(admin, maintenanceBudgets, signal, (budget) => {

@@ -19,6 +19,7 @@ import {
   stays,
   useCrds,
 } from '../support/queue-cluster.ts'
+import { withoutRequests } from '../support/queue-views.ts'
 
 useCrds()
 
@@ -272,4 +273,31 @@ test('a cordon of ours that no request stands for is a slot that a person frees;
   await releaseSlot(ground, node)
   await eventually(async () => expect((await slotsOf(ground)).map((slot) => slot.node)).toEqual([next]), patient)
   expect(await cordonOf(ground, node)).toEqual(inService)
+})
+
+test('a cordon whose request is over makes no slot, even if the watch has not shown the request yet', async (context) => {
+  const ground = await prepareQueue(context)
+  const node = await ground.addNode()
+  const first = await ground.startQueue()
+  const { metadata } = await ground.ask(node)
+  const { status } = await ground.untilPhase(metadata.name, 'Granted')
+  await ground.want(metadata.name, 'Return')
+  await ground.untilPhase(metadata.name, 'Done')
+  await eventually(async () => expect(await slotsOf(ground)).toEqual([]), patient)
+  await first.stop()
+  // As one leaves it behind that knew less, and marked the node once more.
+  const claim = { request: metadata.uid, token: status?.slot?.token, since: status?.slot?.takenAt }
+  await annotate(ground, node, {
+    'cordon.fettle.dev/queue': JSON.stringify(claim),
+    'fettle.dev/cordon-prior': 'false',
+  })
+  let isHidden = true
+  await ground.startQueue({ see: (views) => withoutRequests(views, () => isHidden) })
+  await stays(async () => expect(await slotsOf(ground)).toEqual([]), 2_000)
+  isHidden = false
+  // Its event, which a real watch would bring with it.
+  const body = { metadata: { labels: { x: '1' } } }
+  await ground.admin.patch(maintenanceRequests, { name: metadata.name }, { type: 'merge', body })
+  await eventually(async () => expect(await cordonOf(ground, node)).toEqual(inService), patient)
+  expect(await slotsOf(ground)).toEqual([])
 })

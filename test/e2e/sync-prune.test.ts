@@ -132,7 +132,8 @@ test('a rollout is awaited to its end, and what is healthy at once costs no requ
   expect(atOnce.outcome).toBe('healthy')
   expect(admin.counters()).toEqual(before)
 
-  const web = await admin.create(resources.deployments, deployment(namespace, 'web'))
+  // Not done before anybody looks.
+  const web = await admin.create(resources.deployments, deployment(namespace, 'web', { minReadySeconds: 1 }))
   const { told, result } = wait(ground, [targetOf(resources.configMaps, config), targetOf(resources.deployments, web)])
   const { outcome, waited } = await result
   expect(outcome).toBe('healthy')

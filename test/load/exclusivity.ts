@@ -51,7 +51,7 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
   const ended = AbortSignal.any([end.signal, signal])
   const counts = { requests: 0, kills: 0 }
   const problems: string[] = []
-  const judge = new LedgerJudge()
+  const judge = new LedgerJudge(new Map(options.nodes.map((name, index) => [name, `z${index % 2}`])))
   const world: World = {
     judge,
     ledger: new Witness<MaintenanceBudget>(admin, maintenanceBudgets, ended, (budget) => judge.judge(budget)),
@@ -162,6 +162,8 @@ class Schedule {
     const spec = {
       max,
       limits: hasZones ? [{ name: 'zones', groupBy: zoneLabel, max: 1 }] : [],
+      // A node that is down by itself gets its slot over the limit, and on a busy machine some are.
+      countUnavailable: ['Cordoned'],
       timing: { soak, minReadySeconds: 0 },
     }
     // Only while nobody is out: a limit that is lowered under a slot is not broken by anybody.
@@ -170,7 +172,6 @@ class Schedule {
       fieldManager: 'schedules',
       force: true,
     })
-    this.#world.judge.expect({ max, ...(hasZones ? { perZone: 1, zoneOf: this.#zones() } : {}) })
     const asked = await Promise.all(Array.from({ length: random.between(1, 3) }, () => this.#ask()))
     this.requests = asked.length
     const problems = (await Promise.all(asked.map((name) => this.#followToEnd(name)))).flat()
@@ -179,10 +180,6 @@ class Schedule {
     problems.push(...(await this.#untilGivenBack()))
     for (const name of asked) await this.#remove(name)
     return problems
-  }
-
-  #zones(): ReadonlyMap<string, string> {
-    return new Map(this.#options.nodes.map((name, index) => [name, `z${index % 2}`]))
   }
 
   async #ask(): Promise<string> {
@@ -223,12 +220,15 @@ class Schedule {
     return isOver ? hasEnded(name, requests.get(name)?.status?.outcome, isWithdrawn) : late()
   }
 
-  /** No slot is held any more; a node that rests has to have rested. */
+  /** No slot is held any more; a node that rests has to have rested. Asked at the source: the witness may be behind. */
   async #untilFree(): Promise<void> {
     const { ledger } = this.#world
     const isFree = (budget: MaintenanceBudget | undefined) =>
       budget !== undefined && (budget.status?.slots ?? []).length === 0
-    if (await ledger.until(budgetName, isFree, patienceMs)) return
+    for (const endAt = Date.now() + patienceMs; Date.now() < endAt; await sleep(20)) {
+      await ledger.until(budgetName, isFree, endAt - Date.now())
+      if (isFree(await this.#options.admin.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName }))) return
+    }
     throw new Error(`slots are left in the ledger: ${JSON.stringify(ledger.get(budgetName)?.status?.slots)}`)
   }
 
@@ -241,14 +241,15 @@ class Schedule {
   }
 
   async #leftovers(): Promise<string[]> {
-    const { admin, nodes } = this.#options
-    const found = await Promise.all(nodes.map((name) => admin.get<NodeObject>(resources.nodes, { name })))
-    return found.flatMap(({ metadata, spec, status }) => {
-      const ours = Object.keys(metadata.annotations ?? {}).filter((key) => /^(cordon\.)?fettle\.dev\//.test(key))
-      const said = (status?.conditions ?? []).filter(({ reason }) => reason === 'FettleMaintenance')
-      const isLeft = spec?.unschedulable || ours.length > 0 || said.length > 0
-      return isLeft ? [`${metadata.name} was not given back: ${JSON.stringify({ spec, ours, said })}`] : []
-    })
+    const found: string[] = []
+    for await (const { items } of this.#options.admin.list<NodeObject>(resources.nodes, { labelSelector: zoneLabel }))
+      for (const { metadata, spec, status } of items) {
+        const ours = Object.keys(metadata.annotations ?? {}).filter((key) => /^(cordon\.)?fettle\.dev\//.test(key))
+        const said = (status?.conditions ?? []).filter(({ reason }) => reason === 'FettleMaintenance')
+        if (spec?.unschedulable || ours.length > 0 || said.length > 0)
+          found.push(`${metadata.name} was not given back: ${JSON.stringify({ spec, ours, said })}`)
+      }
+    return found
   }
 
   async #remove(name: string): Promise<void> {

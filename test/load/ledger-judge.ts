@@ -1,39 +1,36 @@
 import type { MaintenanceBudget } from '../../src/api/index.ts'
 
-interface Expectation {
-  readonly max: number
-  readonly perZone?: number
-  readonly zoneOf?: ReadonlyMap<string, string>
-}
-
-/** Judges every version of the ledger that is ever stored, by rules of its own. */
+/**
+ * Judges every version of the ledger that is ever stored, by rules of its own; and by the limits that stand in the same
+ * version, because whoever sees it may be behind the person who sets them.
+ */
 export class LedgerJudge {
   versions = 0
   mostOut = 0
   #highest = 0
-  #expected: Expectation = { max: Number.POSITIVE_INFINITY }
+  readonly #zoneOf: ReadonlyMap<string, string>
   readonly #known = new Map<number, string>()
   readonly #problems: string[] = []
 
-  /** What holds from the next version on. */
-  expect(expected: Expectation): void {
-    this.#expected = expected
+  constructor(zoneOf: ReadonlyMap<string, string>) {
+    this.#zoneOf = zoneOf
   }
 
   takeProblems(): string[] {
     return this.#problems.splice(0)
   }
 
-  judge({ status }: MaintenanceBudget): void {
+  judge({ spec, status }: MaintenanceBudget): void {
     const { slots = [], nextToken = 1 } = status ?? {}
-    const { max, perZone, zoneOf } = this.#expected
+    const max = Number(spec.max ?? 1)
     this.versions++
     this.mostOut = Math.max(this.mostOut, slots.length)
     const say = (what: string) => this.#problems.push(`${what}: ${JSON.stringify(slots)}`)
     if (slots.length > max) say(`${slots.length} nodes are out, ${max} may be`)
-    const zones = slots.map(({ node }) => zoneOf?.get(node) ?? node)
-    if (perZone !== undefined && zones.some((zone) => zones.filter((one) => one === zone).length > perZone))
-      say('a zone has lost more nodes than it may')
+    const zones = slots.map(({ node }) => this.#zoneOf.get(node) ?? node)
+    for (const limit of spec.limits ?? [])
+      if (zones.some((zone) => zones.filter((one) => one === zone).length > Number(limit.max)))
+        say(`a zone has lost more nodes than the ${limit.max} that it may`)
     if (new Set(slots.map(({ nodeUID }) => nodeUID)).size < slots.length) say('a node has two slots')
     for (const { token, nodeUID, takenAt } of slots) {
       const owner = `${nodeUID} ${takenAt}`

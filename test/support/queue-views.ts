@@ -13,6 +13,16 @@ export function withoutNode(views: QueueViews, hidden: () => string | false): Qu
   return { ...views, nodes: seen as ResourceCache<NodeObject> }
 }
 
+export function withoutRequests(views: QueueViews, isHidden: () => boolean): QueueViews {
+  const { requests } = views
+  const seen = {
+    ...reads(requests),
+    get: (ref: { readonly name: string }) => (isHidden() ? undefined : requests.get(ref)),
+    values: () => (isHidden() ? [] : [...requests.values()]).values(),
+  }
+  return { ...views, requests: seen as QueueViews['requests'] }
+}
+
 export function withoutPods(views: QueueViews, isHidden: () => boolean): QueueViews {
   const { pods } = views
   const byIndex = (name: string, key: string) => (isHidden() ? [] : pods.byIndex(name, key))
