@@ -241,6 +241,7 @@ export async function withSync<T>(
           permits: permitsOf(flags),
           version: manifest.version,
           report: (line) => progress.update(line),
+          strain: () => client.counters().retries,
         }),
       fence,
     )

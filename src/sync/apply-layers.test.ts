@@ -16,7 +16,7 @@ async function run(steps: readonly ApplyStep[], { fails = '', width = 2 } = {}) 
   let running = 0
   let most = 0
   const outcome = await applyLayers(steps, {
-    width,
+    width: () => width,
     signal: new AbortController().signal,
     ready: async () => undefined,
     apply: async ({ key: { name } }) => {

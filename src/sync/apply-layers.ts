@@ -2,8 +2,8 @@ import { type Key, keyId, keyText } from './key.ts'
 import type { ApplyStep } from './plan/steps.ts'
 
 export interface LayersOptions<T> {
-  /** How many requests are under way at a time. */
-  readonly width: number
+  /** How many requests are under way at a time; asked whenever one has ended. */
+  readonly width: () => number
   readonly signal: AbortSignal
   readonly apply: (step: ApplyStep) => Promise<T>
   /** Before a step: what it needs is there; waits until that is healthy. */
@@ -68,8 +68,9 @@ async function applyLayer<T>(
   await new Promise<void>((resolve, reject) => {
     let running = 0
     const goOn = () => {
+      const most = width()
       for (const step of waiting) {
-        if (running >= width) return
+        if (running >= most) return
         if (step.after.some((need) => lost.has(keyId(need)))) {
           waiting.delete(step)
           open.delete(keyId(step.key))

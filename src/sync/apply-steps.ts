@@ -4,6 +4,7 @@ import { type Applied, applyObject } from './apply/apply-object.ts'
 import { ApplyFault } from './apply/fault.ts'
 import { replaceObject, replaceRuleOf } from './apply/replace.ts'
 import { applyLayers, type LayersOutcome } from './apply-layers.ts'
+import { ApplyPace } from './apply-pace.ts'
 import type { DeclaredObject } from './declared.ts'
 import { waitHealthy } from './health/wait-healthy.ts'
 import { isObject } from './json.ts'
@@ -18,7 +19,7 @@ import { managerOf } from './policy.ts'
 import { unproven } from './record.ts'
 import { type Survey, type SyncPorts, type SyncSettings, servedAs } from './survey.ts'
 
-const width = 32
+const mostAtATime = 32
 const servedWithinMs = 30_000
 const lookAgainMs = 100
 
@@ -58,9 +59,10 @@ export class StepApplier {
 
   async apply(steps: readonly ApplyStep[], hashKey: Buffer): Promise<LayersOutcome<Applied>> {
     const { report } = this.#ports
+    const pace = new ApplyPace(mostAtATime, this.#ports.strain ?? (() => 0))
     let count = 0
     return applyLayers(steps, {
-      width,
+      width: () => pace.width(),
       signal: this.#signal,
       ready: (step) => this.#untilNeedsAreMet(step),
       apply: async (step) => {

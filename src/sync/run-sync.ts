@@ -20,6 +20,8 @@ export interface RunParts {
   /** Of the program; other tools see who keeps the set. */
   readonly version: string
   readonly report: (line: string) => void
+  /** How often the server has asked for patience so far. */
+  readonly strain?: () => number
   /** Asked before anything is written; no ends the run with nothing changed. */
   readonly mayCarryOut: (found: Survey) => Promise<boolean>
 }
@@ -32,10 +34,11 @@ export interface Run {
 
 /** For whoever only looks; who writes does so in a term of its own. */
 export function portsOf(
-  { client, clock, source, settings, version, report }: Omit<RunParts, 'mayCarryOut' | 'permits'>,
+  { client, clock, source, settings, version, report, strain }: Omit<RunParts, 'mayCarryOut' | 'permits'>,
   term: { readonly epoch?: number } = {},
 ): SyncPorts {
-  return { client, clock, source, store: openInventory(client, settings.policy, version, term), report }
+  const store = openInventory(client, settings.policy, version, term)
+  return { client, clock, source, store, report, ...(strain ? { strain } : {}) }
 }
 
 /** Git to cluster, once, as the only writer. */

@@ -39,6 +39,8 @@ export interface SyncPorts {
   readonly store: InventoryStore
   /** Hears what is under way. */
   readonly report: (line: string) => void
+  /** How often the server has asked for patience so far. */
+  readonly strain?: () => number
   /** Aborts when git has moved on: nobody needs to wait for the health of this commit any more. */
   readonly superseded?: AbortSignal
 }

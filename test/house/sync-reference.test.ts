@@ -285,7 +285,7 @@ test.each([
   ['30 s when it is applied', 'apply-steps.ts', 'servedWithinMs = 30_000'],
   ['| 30 s |', '../kube/request/client.ts', 'callDeadlineMs = 30_000'],
   ['| 4 times |', 'apply-steps.ts', 'mostAttempts = 4'],
-  ['applies; deletions | 32; 32', 'apply-steps.ts', 'width = 32'],
+  ['applies; deletions | 32; 32', 'apply-steps.ts', 'mostAtATime = 32'],
   ['applies; deletions | 32; 32', 'prune/layer-prune.ts', 'width = 32'],
   ['| 20,000; 1,572,864 |', 'render/read-manifests.ts', 'mostObjects = 20_000'],
   ['| 20,000; 1,572,864 |', 'render/declare.ts', 'mostBytes = 1_572_864'],
