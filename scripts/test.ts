@@ -37,8 +37,8 @@ const stages: readonly Stage[] = [
     // more, what idles takes the time of what works, and leases run out. All that boots machines is in one part.
     parts: {
       kube: [
-        ...['kube-', 'api-', 'package-', 'install-chart', 'install-commands', 'install-image'],
-        ...['dev-refusals', 'dev-interrupt', 'controller-', 'fleet-crash'],
+        ...['kube-', 'api-', 'package-', 'install-chart', 'install-image', 'soak'],
+        ...['dev-refusals', 'controller-', 'fleet-crash'],
         ...['sync-acceptance-a', 'sync-acceptance-d', 'sync-acceptance-f', 'sync-acceptance-m'],
       ],
       queue: [
@@ -53,7 +53,7 @@ const stages: readonly Stage[] = [
         'sync-acceptance-s',
       ],
       dev: [
-        ...['dev-a', 'dev-f', 'dev-s', 'dev-u', 'dev-real', 'install-real-nodes', 'agent-real', 'soak'],
+        ...['dev-a', 'dev-f', 'dev-i', 'dev-s', 'dev-u', 'dev-real', 'install-commands', 'install-real', 'agent-real'],
         ...['sync-ap', 'sync-c', 'sync-h', 'sync-i', 'sync-o', 'sync-p', 'sync-s', 'sync-y'],
       ],
     },
