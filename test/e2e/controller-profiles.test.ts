@@ -440,17 +440,24 @@ describe('people', () => {
       ],
     })
     const name = await addBare('p')
-    const { board } = startProfiles(context, ground, file, { recorder })
+    const writes: string[] = []
+    const client = interceptWrites(ground.admin, (write, send) => {
+      writes.push(write)
+      return send()
+    })
+    const { board } = startProfiles(context, ground, file, { client, recorder })
     await untilState(name, op)
     await change(name, { annotations: { [pauseAnnotation]: 'a disk is replaced' }, labels: { go: '' } })
-    // Taints come and go without us.
+    writes.length = 0
+    const paused = await ground.node(name)
+    await sleep(1_500)
+    // Others write to the node as well: taints come and go without us.
+    expect(writes.filter((write) => write.includes(`nodes/${name}`))).toEqual([])
     const oursOf = ({ metadata: { annotations, labels }, spec }: NodeObject) => [
       annotations,
       labels,
       spec?.unschedulable,
     ]
-    const paused = await ground.node(name)
-    await sleep(1_500)
     expect(oursOf(await ground.node(name))).toEqual(oursOf(paused))
     expect(board.all().find(({ node }) => node === name)?.problem).toBe('paused: a disk is replaced')
     await change(name, { annotations: { [pauseAnnotation]: null } })
