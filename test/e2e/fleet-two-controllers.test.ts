@@ -99,6 +99,11 @@ test('the leader is frozen during a drain, another one takes over, and the one t
   const controllers = await startTwo(context, ground)
   const path = await startStuckDrain(ground)
   const frozen = await leaderOf(ground)
+  // A write whose answer it has not read yet would be told only after it wakes.
+  await eventually(
+    () => expect(controllers.get(frozen)?.said()).toMatch(new RegExp(`"request":"${path.second}".*"phase":"Queued"`)),
+    patient,
+  )
   controllers.get(frozen)?.signal('SIGSTOP')
   context.onTestFinished(() => controllers.get(frozen)?.signal('SIGCONT'))
   await eventually(async () => expect(await leaderOf(ground)).not.toBe(frozen), patient)
@@ -109,7 +114,6 @@ test('the leader is frozen during a drain, another one takes over, and the one t
   await finishBoth(ground, path)
   expect(await leaderOf(ground)).not.toBe(frozen)
   expect(ledger).toEqual({ most: 1, tokens: [1, 2] })
-  // By its own clock: what it wrote before it was frozen may be read only now.
   const said = () =>
     (controllers.get(frozen)?.said() ?? '')
       .split('\n')
