@@ -1,14 +1,14 @@
-import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../time/index.ts'
 import type { WatchEvent } from '../door.ts'
 import { ApiError, type ApiErrorFields } from '../errors.ts'
+import type { HttpAnswer } from '../http/http-answer.ts'
 import { isRecord, refusalFields, statusOf } from '../request/status.ts'
 import type { KubeObject } from '../resource.ts'
 import { TurnKeeper } from './turn.ts'
 import { LineSplitter, LineTooLong } from './watch-lines.ts'
 
 export interface WatchStreamParts {
-  readonly answer: IncomingMessage
+  readonly answer: HttpAnswer
   readonly path: string
   readonly clock: Clock
   readonly inactivityMs: number
@@ -27,13 +27,10 @@ export async function* readWatch<T extends KubeObject>(parts: WatchStreamParts):
   const silence = new SilenceAlarm(parts)
   const onAbort = () => answer.destroy()
   signal.addEventListener('abort', onAbort, { once: true })
-  // Without a listener, an error that comes while nobody reads would end the process.
-  answer.on('error', () => undefined)
-  const chunks = (answer as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   try {
     signal.throwIfAborted()
     for (;;) {
-      const chunk = await silence.during(chunks.next())
+      const chunk = await silence.during(answer.next())
       signal.throwIfAborted()
       if (chunk.done) break
       parts.onBytes(chunk.value.length)

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import type { Credential } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
+import type { HttpAnswer } from '../http/http-answer.ts'
 import { readStatus, refusalFields } from './status.ts'
-import { type ConnectionFault, readBody } from './transport.ts'
+import type { ConnectionFault } from './transport.ts'
 
 interface Asked {
   readonly method: string
@@ -26,20 +26,19 @@ const errorBodyBytes = 64 * 1024
 const trustCodes =
   /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|INVALID_CA|ERR_SSL_WRONG_VERSION)/
 
-export function isSuccess(answer: IncomingMessage): boolean {
-  const status = answer.statusCode ?? 0
+export function isSuccess({ status }: HttpAnswer): boolean {
   return status >= 200 && status < 300
 }
 
 /** The server said no. */
 export async function refusalError(
   call: Asked,
-  answer: IncomingMessage,
+  answer: HttpAnswer,
   attempts: number,
   nowMs: number,
 ): Promise<ApiError> {
-  const body = await readBody(answer, errorBodyBytes).catch(() => undefined)
-  const fields = refusalFields(answer.statusCode ?? 0, readStatus(body?.toString('utf8') ?? ''), {
+  const body = await answer.whole(errorBodyBytes).catch(() => undefined)
+  const fields = refusalFields(answer.status, readStatus(body?.toString('utf8') ?? ''), {
     isEviction: call.isEviction === true,
     retryAfter: answer.headers['retry-after'],
     nowMs,
@@ -50,7 +49,7 @@ export async function refusalError(
 /** The value of a successful answer; `body` is undefined when it was too large. */
 export function parseAnswer(
   call: Asked & { readonly mostBytes: number },
-  answer: IncomingMessage,
+  answer: HttpAnswer,
   body: Buffer | undefined,
   attempts: number,
 ): ApiError | { readonly value: unknown } {

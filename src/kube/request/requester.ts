@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events'
-import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../time/index.ts'
 import { abortable, noLongerNeeded } from '../abortable.ts'
 import { type ClusterConfig, type Credential, identityHeaders } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
+import type { HttpAnswer } from '../http/http-answer.ts'
 import {
   closedError,
   connectionError,
@@ -20,7 +20,7 @@ import { Deadlines } from './deadlines.ts'
 import { jsonText } from './json-text.ts'
 import { withQuery } from './paths.ts'
 import { decideRetry } from './retry.ts'
-import { ConnectionFault, readBody, type Transport } from './transport.ts'
+import { ConnectionFault, type Transport } from './transport.ts'
 
 /** Answers a sentence when a request must not leave the process. */
 export type Guard = (method: string, path: string) => string | undefined
@@ -103,7 +103,7 @@ export class Requester {
   }
 
   /** Opens a stream: the answer after its headers, already known to be a success. */
-  async open(call: StreamCall, signal: AbortSignal): Promise<IncomingMessage> {
+  async open(call: StreamCall, signal: AbortSignal): Promise<HttpAnswer> {
     this.#admit(call)
     const { clock, config } = this.#parts
     for (let attempt = 1; ; attempt++) {
@@ -118,7 +118,7 @@ export class Requester {
   }
 
   /** As open, but gives up when the headers do not come in time: the inactivity timer of the stream starts only after them. */
-  async openWithin(limitMs: number, call: StreamCall, signal: AbortSignal): Promise<IncomingMessage> {
+  async openWithin(limitMs: number, call: StreamCall, signal: AbortSignal): Promise<HttpAnswer> {
     // The exchange outlives the limit, so it runs on its own signal and only the opening is raced.
     const exchange = this.#untilClosed(signal)
     const timer = new AbortController()
@@ -185,7 +185,7 @@ export class Requester {
         progress.wasSent = false
         return refusal
       }
-      const body = await readBody(answer, call.mostBytes).catch((error: Error) => {
+      const body = await answer.whole(call.mostBytes).catch((error: Error) => {
         throw new ConnectionFault(error, true)
       })
       this.#parts.counters.noteBytes(body?.length ?? 0)
@@ -248,9 +248,7 @@ export class Requester {
         headers: {
           Accept: call.accept ?? 'application/json',
           'User-Agent': userAgent,
-          ...(body
-            ? { 'Content-Type': call.contentType ?? 'application/json', 'Content-Length': String(body.length) }
-            : {}),
+          ...(body ? { 'Content-Type': call.contentType ?? 'application/json' } : {}),
           ...identityHeaders(credential, config.impersonate),
         },
         ...(body ? { body } : {}),
@@ -258,7 +256,7 @@ export class Requester {
         ...(onSent ? { onSent } : {}),
         signal,
       })
-      status = answer.statusCode ?? 0
+      status = answer.status
       this.#hasAnswered = true
       return answer
     } finally {

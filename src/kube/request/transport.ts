@@ -1,8 +1,9 @@
-import * as http from 'node:http'
-import * as https from 'node:https'
-import * as tls from 'node:tls'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Credential, TlsSettings } from '../config/config.ts'
 import { ConfigError } from '../errors.ts'
+import type { HttpAnswer } from '../http/http-answer.ts'
+import { ConnectionPool } from '../http/pool.ts'
+import { type RequestParts, requestBytes, UnsendableHeader } from '../http/request-bytes.ts'
 
 export interface HttpRequest {
   readonly method: string
@@ -23,57 +24,58 @@ export class ConnectionFault extends Error {
   readonly systemCode: string | undefined
 
   constructor(cause: Error, wasSent: boolean) {
-    super(cause.message, { cause })
+    // A name that stands for several addresses fails with one error for each, and no words of its own.
+    const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : []
+    super([cause, ...causes].flatMap((one) => (one instanceof Error && one.message) || []).join(', '), { cause })
     this.wasSent = wasSent
     this.systemCode = (cause as NodeJS.ErrnoException).code
   }
 }
 
-// API servers drop idle connections after 90 s. Dropping them first avoids most writes that die with unknown outcome.
-const idleSocketMs = 60_000
-/** Bursts are wide, and a new connection costs both sides more than the request: those of one burst serve the next. */
-const mostIdleSockets = 128
-// Linux then probes every second, ten times: a dead peer is noticed in under half a minute even on a silent watch.
-const tcpKeepAliveMs = 15_000
-
-/** Sockets to one server. On bare node:https, because an agent with a budget of 64 MiB cannot pay for a client library. */
+/** The way to one server, with the trust and the identity of the moment. */
 export class Transport {
-  readonly #server: URL
+  readonly #server: { readonly host: string; readonly port: number; readonly authority: string; readonly path: string }
+  readonly #isTls: boolean
   readonly #tls: TlsSettings
   #current:
-    | { readonly ca: string | undefined; readonly cert: string | undefined; readonly agent: http.Agent }
+    | { readonly ca: string | undefined; readonly cert: string | undefined; readonly pool: ConnectionPool }
     | undefined
-  #retired: http.Agent[] = []
+  #retired: ConnectionPool[] = []
 
   constructor(server: string, tlsSettings: TlsSettings) {
-    this.#server = new URL(server)
+    const { protocol, host, hostname, port, pathname } = new URL(server)
+    this.#isTls = protocol === 'https:'
+    this.#server = {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (this.#isTls ? 443 : 80) : Number(port),
+      authority: host,
+      path: pathname.replace(/\/$/, ''),
+    }
     this.#tls = tlsSettings
   }
 
   /** Resolves when the headers of the answer are here. Rejects with a ConnectionFault, or with the signal's reason. */
-  async send(request: HttpRequest): Promise<http.IncomingMessage> {
-    const agent = await this.#agentFor(request.certificate)
-    request.signal.throwIfAborted()
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    const { signal } = request
+    const pool = await this.#poolFor(request.certificate)
+    signal.throwIfAborted()
+    const { authority, path } = this.#server
+    const bytes = bytesOf({ ...request, path: `${path}${request.path}`, authority })
     return new Promise((resolve, reject) => {
       let wasSent = false
-      const { signal } = request
-      const outgoing = this.#open(agent, request)
-      const onAbort = () => outgoing.destroy(new Error('aborted'))
-      signal.addEventListener('abort', onAbort, { once: true })
-      outgoing.once('close', () => signal.removeEventListener('abort', onAbort))
-      outgoing.once('socket', (socket) => {
-        socket.setKeepAlive(true, tcpKeepAliveMs)
-        socket.setNoDelay(true)
-        const onSent = () => {
+      const connection = pool.start({
+        method: request.method,
+        bytes,
+        onSent: () => {
           wasSent = true
           request.onSent?.()
-        }
-        if (outgoing.reusedSocket) onSent()
-        else socket.once(socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', onSent)
+        },
+        onAnswer: resolve,
+        onFault: (error) => reject(signal.aborted ? signal.reason : new ConnectionFault(error, wasSent)),
+        onOver: () => signal.removeEventListener('abort', onAbort),
       })
-      outgoing.once('response', resolve)
-      outgoing.on('error', (error) => reject(signal.aborted ? signal.reason : new ConnectionFault(error, wasSent)))
-      outgoing.end(request.body)
+      const onAbort = () => connection.destroy(new Error('aborted'))
+      signal.addEventListener('abort', onAbort, { once: true })
     })
   }
 
@@ -83,68 +85,57 @@ export class Transport {
   }
 
   close(): void {
-    for (const agent of this.#retired) agent.destroy()
-    this.#current?.agent.destroy()
+    for (const pool of this.#retired) pool.destroy()
+    this.#current?.pool.destroy()
     this.#retired = []
     this.#current = undefined
   }
 
-  #open(agent: http.Agent, request: HttpRequest): http.ClientRequest {
-    const { protocol, hostname, port, pathname } = this.#server
-    const options = {
-      agent,
-      method: request.method,
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-      path: `${pathname.replace(/\/$/, '')}${request.path}`,
-      headers: request.headers,
-    }
-    try {
-      return protocol === 'https:' ? https.request(options) : http.request(options)
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'ERR_INVALID_CHAR') throw cause
-      // A token pasted with a line break, for one. Node names the header and keeps its value to itself.
-      const seen = cause instanceof Error ? cause.message : String(cause)
-      throw new ConfigError('CredentialUnreadable', `token or user name cannot be sent: ${seen}`)
-    }
-  }
-
-  async #agentFor(certificate: Credential['certificate']): Promise<http.Agent> {
-    const isTls = this.#server.protocol === 'https:'
-    const ca = isTls ? await this.#tls.ca?.read() : undefined
-    const cert = isTls ? certificate?.cert : undefined
+  async #poolFor(certificate: Credential['certificate']): Promise<ConnectionPool> {
+    const ca = this.#isTls ? await this.#tls.ca?.read() : undefined
+    const cert = this.#isTls ? certificate?.cert : undefined
     const current = this.#current
-    if (current && current.ca === ca && current.cert === cert) return current.agent
-    const pool = {
-      keepAlive: true,
-      keepAliveMsecs: tcpKeepAliveMs,
-      timeout: idleSocketMs,
-      maxFreeSockets: mostIdleSockets,
-    }
-    const agent = isTls
-      ? new https.Agent({
-          ...pool,
-          // Parsed once here instead of at every connection.
-          secureContext: secureContext(ca, certificate),
-          ...(this.#tls.serverName === undefined ? {} : { servername: this.#tls.serverName }),
-          rejectUnauthorized: this.#tls.insecureSkipVerify !== true,
-        })
-      : new http.Agent(pool)
+    if (current && current.ca === ca && current.cert === cert) return current.pool
+    const { host, port } = this.#server
+    const pool = new ConnectionPool({
+      host,
+      port,
+      ...(this.#isTls
+        ? {
+            tls: {
+              // Parsed once here instead of at every connection.
+              context: secureContext(ca, certificate),
+              serverName: this.#tls.serverName,
+              isUnverified: this.#tls.insecureSkipVerify === true,
+            },
+          }
+        : {}),
+    })
     this.#retire()
-    this.#current = { ca, cert, agent }
-    return agent
+    this.#current = { ca, cert, pool }
+    return pool
   }
 
-  /** Watches on the old identity go on until they end; only then its agent can be forgotten. */
+  /** Watches on the old identity go on until they end; only then its connections can be forgotten. */
   #retire(): void {
-    if (this.#current) this.#retired.push(this.#current.agent)
-    this.#retired = this.#retired.filter((agent) => isInUse(agent))
+    if (this.#current) this.#retired.push(this.#current.pool)
+    this.#retired = this.#retired.filter((pool) => !pool.isEmpty)
   }
 }
 
-function secureContext(ca: string | undefined, certificate: Credential['certificate']): tls.SecureContext {
+function bytesOf(parts: RequestParts): Buffer {
   try {
-    return tls.createSecureContext({
+    return requestBytes(parts)
+  } catch (cause) {
+    if (!(cause instanceof UnsendableHeader)) throw cause
+    // A token pasted with a line break, for one.
+    throw new ConfigError('CredentialUnreadable', `token or user name cannot be sent: ${cause.message}`)
+  }
+}
+
+function secureContext(ca: string | undefined, certificate: Credential['certificate']): SecureContext {
+  try {
+    return createSecureContext({
       ...(ca === undefined ? {} : { ca }),
       ...(certificate ? { cert: certificate.cert, key: certificate.key.reveal() } : {}),
       minVersion: 'TLSv1.2',
@@ -157,28 +148,4 @@ function secureContext(ca: string | undefined, certificate: Credential['certific
       `certificate authority, client certificate and key do not fit: ${seen}`,
     )
   }
-}
-
-function isInUse(agent: http.Agent): boolean {
-  return Object.keys(agent.sockets).length > 0 || Object.keys(agent.freeSockets).length > 0
-}
-
-/** Reads a whole body, or answers undefined when it is larger than `limit`. By events: an iterator costs as much as the rest. */
-export function readBody(answer: http.IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    answer.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= limit) chunks.push(chunk)
-      else {
-        resolve(undefined)
-        answer.destroy()
-      }
-    })
-    answer.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)))
-    answer.once('error', reject)
-    // A connection that breaks half-way says no more than this.
-    answer.once('close', () => reject(new Error('the connection was closed before the whole answer was here')))
-  })
 }
