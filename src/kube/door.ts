@@ -33,6 +33,8 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   readonly fieldManager?: string
   readonly dryRun?: boolean
+  /** Nobody reads more of the answer than its metadata. Of a node with many images that is a tenth. Default the whole object. */
+  readonly answer?: 'metadata'
 }
 
 export interface ApplyOptions extends WriteOptions {

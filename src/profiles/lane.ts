@@ -33,6 +33,10 @@ export class Lane {
     }
   }
 
+  get isCrowded(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /** The place goes to the next one, if somebody waits. */
   #leave(): void {
     const next = this.#waiting.shift()

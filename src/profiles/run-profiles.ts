@@ -72,6 +72,8 @@ const lane = { width: 32, slowAfterMs: 250 }
 /** With those that wait for somebody who does not answer. */
 const mostAtOnce = 512
 const tidyEveryMs = 2_000
+/** What can wait is looked at this often, and waits for so long at most. */
+const patience = { lookMs: 500, mostMs: 10_000 }
 /** A drain that is under way is looked at this often, even if no pod goes. */
 const workingLookMs = 2_000
 
@@ -96,6 +98,8 @@ class ProfilesRun {
   readonly #working = new Set<string>()
   /** Nodes that are kept out of maintenance by something beside their checks: a freeze, a slot, a missing ledger. */
   readonly #held = new Set<string>()
+  /** Since when nodes wait with what can wait. */
+  readonly #waitingSince = new Map<string, number>()
   #ledger = ''
   /** What is wrong with a node's label or data, as it was told: once is enough. */
   readonly #remarks = new Map<string, string>()
@@ -155,6 +159,7 @@ class ProfilesRun {
           this.#written.delete(name)
           this.#remarks.delete(name)
           this.#held.delete(name)
+          this.#waitingSince.delete(name)
           this.#outbox.keepOnly(object.metadata.uid ?? '', [])
         }
         this.#queue.add(name)
@@ -238,6 +243,8 @@ class ProfilesRun {
     for (const { name: profile, failure } of pass.result.profiles) if (failure) counts.failed(profile)
     const overdue = pass.result.profiles.flatMap((profile) => (profile.isOverdue ? [profile.name] : []))
     counts.overdue(node, overdue)
+    if (pass.canWait && this.#mayWait(name)) return { requeueAfterMs: patience.lookMs }
+    this.#waitingSince.delete(name)
     const stored = await this.#store(node, pass, signal)
     board.publish(stored ?? node, pass, config.labelFilter, clock.now())
     if (stored && !isDryRun) {
@@ -247,6 +254,14 @@ class ProfilesRun {
       await this.#giveBack(stored, pass)
     }
     return { requeueAfterMs: isWorking ? Math.min(workingLookMs, config.requeueMs) : config.requeueMs }
+  }
+
+  /** Others who are on their way are in a hurry; but nobody waits for ever. */
+  #mayWait(name: string): boolean {
+    const nowMs = this.#ports.clock.monotonic()
+    const sinceMs = this.#waitingSince.get(name) ?? nowMs
+    this.#waitingSince.set(name, sinceMs)
+    return this.#lane.isCrowded && nowMs - sinceMs < patience.mostMs
   }
 
   #pass(node: NodeObject, config: ProfilesConfig, signal: AbortSignal): Promise<Pass> {
@@ -286,8 +301,14 @@ class ProfilesRun {
       return undefined
     }
     try {
-      const options = { fieldManager: controllerManager, signal }
-      const stored = await client.patch<NodeObject>(resources.nodes, { name }, { type: 'merge', body: patch }, options)
+      // The patch holds only for the version that was read, so all that it does not touch is known already.
+      const options = {
+        fieldManager: controllerManager,
+        signal,
+        ...('spec' in patch ? {} : { answer: 'metadata' as const }),
+      }
+      const answer = await client.patch<NodeObject>(resources.nodes, { name }, { type: 'merge', body: patch }, options)
+      const stored = 'spec' in patch ? answer : { ...node, metadata: answer.metadata }
       this.#written.set(name, versionOf(stored))
       return stored
     } catch (error) {

@@ -43,6 +43,6 @@ export async function takeNodeTurn(ports: QueuePorts, name: string, signal: Abor
 }
 
 async function patchNode({ client }: QueuePorts, name: string, body: NodePatch, signal: AbortSignal): Promise<void> {
-  const options = { fieldManager: controllerManager, signal }
+  const options = { fieldManager: controllerManager, signal, answer: 'metadata' } as const
   await client.patch(resources.nodes, { name }, { type: 'merge', body }, options)
 }

@@ -189,7 +189,12 @@ async function patchNode(
   signal: AbortSignal,
 ): Promise<void> {
   const ref = { name: request.spec.nodeName }
-  await client.patch(resources.nodes, ref, patch, { ...options, fieldManager: controllerManager, signal })
+  await client.patch(resources.nodes, ref, patch, {
+    ...options,
+    fieldManager: controllerManager,
+    signal,
+    answer: 'metadata',
+  })
 }
 
 /** Somebody undid our cordon while the node is out: it is put back, and they hear of it. */

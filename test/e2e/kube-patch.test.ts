@@ -38,6 +38,21 @@ test('a merge patch sets and removes single fields', async (context) => {
   expect(patched.data).toEqual({ kept: '1', changed: '2', added: '1' })
 })
 
+test('a patch whose answer nobody reads is answered with metadata alone', async (context) => {
+  const { admin, namespace } = await prepareGround(context)
+  const { metadata } = await admin.create(resources.configMaps, configMap(namespace, 'x'))
+  const ref = { name: 'x', namespace }
+  const body = { metadata: { labels: { seen: 'yes' } }, data: { value: '2' } }
+  const answer = await admin.patch(resources.configMaps, ref, { type: 'merge', body }, { answer: 'metadata' })
+  expect(answer).toMatchObject({
+    kind: 'PartialObjectMetadata',
+    metadata: { uid: metadata.uid, labels: { seen: 'yes' } },
+  })
+  expect(answer).not.toHaveProperty('data')
+  const stored = await admin.get<ConfigMap>(resources.configMaps, ref)
+  expect([stored.data, stored.metadata]).toEqual([{ value: '2' }, answer.metadata])
+})
+
 test('a merge patch with an outdated version is a Conflict', async (context) => {
   const { admin, namespace } = await prepareGround(context)
   const ref = { name: 'x', namespace }

@@ -77,6 +77,7 @@ export function connect(config: ClusterConfig, options: ClientOptions): Connecte
   ): Promise<T> =>
     call<T>(options, {
       isRepeatable: options.dryRun === true,
+      ...(options.answer === 'metadata' ? { accept: metadataOnly } : {}),
       ...parts,
       query: { ...parts.query, fieldManager: options.fieldManager, dryRun: options.dryRun ? 'All' : undefined },
     })
@@ -176,6 +177,7 @@ export function connect(config: ClusterConfig, options: ClientOptions): Connecte
   }
 }
 
+const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 const patchTypes = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',

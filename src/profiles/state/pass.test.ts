@@ -45,6 +45,20 @@ test('a transition runs its triggers, stores its state, and tells it once; the s
 })
 
 test.for([
+  ['nothing to do', '', [false, false, true]],
+  ['something to do', '    enter: t1\n', [false, false, false]],
+  ['somebody to tell', '    notify: tell\n', [false, false, false]],
+] as const)('a state with %s: whether what a pass found can wait', async ([, inState, expected]) => {
+  const profile = steps('p', [[op, 'go', required]], `  maintenance-required:\n${inState}    transitions: []\n`)
+  const machine = new Machine(file(profile), { label: 'p' })
+  const found = [await machine.pass()]
+  machine.on.add('go')
+  found.push(await machine.pass(), await machine.pass())
+  expect(found.map(({ canWait }) => canWait)).toEqual(expected)
+  expect(found.every(({ patch }) => patch !== undefined)).toBe(true)
+})
+
+test.for([
   ['does-not-exist--p', ['p']],
   ['p--other1--other2', ['p']],
   ['p--p', ['p']],

@@ -45,6 +45,8 @@ export interface Pass {
   readonly result: PassResult
   /** What has to be written, if anything. Nothing below counts before it is stored. */
   readonly patch: object | undefined
+  /** All that is new is that a state was seen in which there is nothing to do. That can wait for what moves nodes. */
+  readonly canWait: boolean
   readonly events: readonly PassEvent[]
   /** Messages that wait to be sent, once the pass is stored. */
   readonly pending: readonly Pending[]
@@ -75,6 +77,7 @@ function untouched(why: Pick<PassResult, 'problem' | 'isUnreadable'>, draft: Nod
   return {
     result: { profiles: [], unknown: [], ...why },
     patch: undefined,
+    canWait: false,
     events: [],
     pending: readProgress(draft.annotations[progressAnnotation]).pending,
     occupants: [],
@@ -98,6 +101,8 @@ class PassOfNode {
   /** Those that the label names and the file has; what is stored of others is kept, and counts for nothing. */
   #selected = new Set<string>()
   #times = new Map<string, GoTime>()
+  /** The states before, of profiles that found nothing to do when they entered theirs. */
+  readonly #before = new Map<string, string>()
   #progress: Progress
 
   constructor(draft: NodeDraft, ports: PassPorts) {
@@ -135,6 +140,7 @@ class PassOfNode {
     return {
       result: { profiles: results, unknown },
       patch: patchOf(this.#draft),
+      canWait: this.#canWait(),
       events: this.#events,
       pending: this.#progress.pending,
       occupants,
@@ -176,6 +182,7 @@ class PassOfNode {
           // What entering did stays, also if a check cannot tell now: it is not done twice, and people are told once.
           this.#notify(profile, state, data)
           this.#profiles.set(name, { ...data, previous: state })
+          if (profile.states[state].enter.length === 0) this.#before.set(name, data.previous)
           undo = remember(this.#draft)
         },
       },
@@ -301,6 +308,17 @@ class PassOfNode {
     const { cluster, doors, nowMs, signal } = this.#ports
     const { ms: transitionMs } = data.transition
     return { profile: profile.name, state, node: this.#draft, transitionMs, nowMs, cluster, doors, signal }
+  }
+
+  #canWait(): boolean {
+    if (this.#before.size === 0 || this.#events.length > 0) return false
+    const profiles = new Map(
+      [...this.#profiles].map(([name, data]) => [name, { ...data, previous: this.#before.get(name) ?? data.previous }]),
+    )
+    const unseen = writeData({ profiles, notifications: this.#times })
+    return (
+      patchOf({ ...this.#draft, annotations: { ...this.#draft.annotations, [dataAnnotation]: unseen } }) === undefined
+    )
   }
 
   /** What the controller itself keeps on the node, whatever triggers wrote there. */
