@@ -1,10 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { HostSettings } from '../agent/index.ts'
-import { durationMs } from '../time/index.ts'
 import { bareProgram } from './bare-program.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
-import { defaultHttpHost, logLevel, wholeNumber } from './options.ts'
+import { defaultHttpHost, durationOption, logLevel, wholeNumber } from './options.ts'
 
 export interface AgentSettings extends ClusterFlags {
   readonly host: HostSettings
@@ -157,12 +156,6 @@ function addMount(text: string, before: Readonly<Record<string, string>>): Reado
   const [, path, place] = /^(\/[^=]*)=(\/.*)$/.exec(text) ?? []
   if (path === undefined || place === undefined) throw new InvalidArgumentError('Write /path/on/host=/place/here.')
   return { ...before, [path]: place }
-}
-
-function durationOption(text: string): number {
-  const ms = /^([0-9]{1,5}(h|m|s|ms)){1,4}$/.test(text) ? durationMs(text) : Number.NaN
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('Write a duration such as 10s or 1m30s.')
-  return ms
 }
 
 function exitCodes(text: string): ExitCodes {

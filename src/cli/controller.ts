@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { bareProgram } from './bare-program.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { defaultHttpHost, logLevel, wholeNumber } from './options.ts'
+import { defaultHttpHost, durationOption, logLevel, wholeNumber } from './options.ts'
 
 export interface ControllerSettings extends ClusterFlags {
   readonly namespace: string
@@ -23,6 +23,8 @@ export interface ControllerSettings extends ClusterFlags {
   /** Further places to answer at, as deployments of maintenance-controller expect it. */
   readonly metricsAddress?: Address
   readonly healthAddress?: Address
+  /** How long it waits at its end for somebody to fetch its last figures. */
+  readonly metricsTimeoutMs: number
 }
 
 export interface Address {
@@ -30,7 +32,11 @@ export interface Address {
   readonly port: number
 }
 
-type ControllerFlags = Omit<ControllerSettings, 'identity' | 'isDryRun' | 'metricsAddress' | 'healthAddress'> & {
+type ControllerFlags = Omit<
+  ControllerSettings,
+  'identity' | 'isDryRun' | 'metricsAddress' | 'healthAddress' | 'metricsTimeoutMs'
+> & {
+  readonly metricsTimeout: number
   readonly profilesDryRun?: true
   readonly metricsAddr?: Address
   readonly healthAddr?: Address
@@ -85,17 +91,24 @@ export function addControllerCommand(program: Command, context: CliContext, star
     .addOption(
       new Option('--health-addr <address>', 'also serve /healthz and /readyz here, such as :8081').argParser(addressOf),
     )
+    .option(
+      '--metrics-timeout <duration>',
+      'when told to stop, answer until /metrics was fetched once more, or for so long: the last figures are not lost',
+      durationOption,
+      0,
+    )
     .action(async (flags: ControllerFlags) => {
       const { enableEsxMaintenance = 'false', enableKubernikusMaintenance = 'false' } = flags
       if (enableEsxMaintenance !== 'false' || enableKubernikusMaintenance !== 'false')
         throw new CliFault(
           'ESX and Kubernikus are not taken care of by this version: leave them to maintenance-controller, and take the flag away',
         )
-      const { metricsAddr, healthAddr, profilesDryRun, kubecontext, profiles, ...settings } = flags
+      const { metricsAddr, healthAddr, metricsTimeout, profilesDryRun, kubecontext, profiles, ...settings } = flags
       const file = profiles ?? (existsSync(usualFile) ? usualFile : undefined)
       await start(
         {
           ...settings,
+          metricsTimeoutMs: metricsTimeout,
           ...(kubecontext === undefined ? {} : { context: kubecontext }),
           ...(file === undefined ? {} : { profiles: file }),
           ...(metricsAddr === undefined ? {} : { metricsAddress: metricsAddr }),
@@ -115,7 +128,6 @@ function forOriginal(): Option[] {
   const ignored = [
     ['--enable-leader-election [flag]', 'there is always one'],
     ['--pprof-addr <address>', 'Node has other ways'],
-    ['--metrics-timeout <duration>', 'figures are not lost'],
     ['--zap-devel [flag]', 'see --log-level'],
     ['--zap-encoder <name>', 'logs are JSON'],
     ['--zap-log-level <level>', 'see --log-level'],

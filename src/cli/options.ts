@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { durationMs } from '../time/index.ts'
 
 /** Reads a whole number of a flag; commander puts the flag's name in front of the message. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -8,6 +9,13 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
       throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`)
     return value
   }
+}
+
+/** In milliseconds. */
+export function durationOption(text: string): number {
+  const ms = /^([0-9]{1,5}(h|m|s|ms)){1,4}$/.test(text) ? durationMs(text) : Number.NaN
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('Write a duration such as 10s or 1m30s.')
+  return ms
 }
 
 export const logLevel = () =>

@@ -79,6 +79,8 @@ export interface PodObject extends KubeObject {
     readonly phase?: string
     readonly reason?: string
     readonly startTime?: string
+    /** Not in a cache. */
+    readonly podIP?: string
     /** In a cache only Ready, PodScheduled and DisruptionTarget. */
     readonly conditions?: readonly PodCondition[]
   }

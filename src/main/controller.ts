@@ -38,27 +38,37 @@ export async function runController(settings: ControllerSettings, signal: AbortS
   })
   const views = openViews(caches)
   const windows = openWindowViews(caches, { client, namespace: settings.namespace, signal })
+  const { httpTokenFile: tokenFile } = settings
+  const token = tokenFile === undefined ? undefined : () => readFile(tokenFile, 'utf8')
+  let leaderToken: number | undefined
+  let hasEnded = false
+  const leader = { isHere: () => leaderToken !== undefined, token }
   const profiles =
     settings.profiles === undefined
       ? undefined
-      : new Profiles(settings.profiles, settings, { client, caches, views, windows, log, signal })
+      : new Profiles(settings.profiles, settings, { client, caches, views, windows, log, signal, leader })
   const notifyCounts = new NotifyCounts()
-  const { httpTokenFile: tokenFile } = settings
-  let leaderToken: number | undefined
+  const figures = metricsText({
+    views,
+    caches,
+    isLeader: leader.isHere,
+    requests: () => client.counters(),
+    notifications: () => notifyCounts.all(),
+    profiles: () => profiles?.figures(),
+  })
+  /** Aborts when somebody has the figures of the end. */
+  const fetched = new AbortController()
   const pages = {
     notReady: () =>
       [...caches.all()].flatMap(([key, cache]) => (cache.isSynced ? [] : [`the first list of ${key} is not complete`])),
     remarks: () => profiles?.problems() ?? [],
-    metrics: metricsText({
-      views,
-      caches,
-      isLeader: () => leaderToken !== undefined,
-      requests: () => client.counters(),
-      notifications: () => notifyCounts.all(),
-      profiles: () => profiles?.figures(),
-    }),
-    ...(profiles ? { info: () => profiles.info() } : {}),
-    ...(tokenFile === undefined ? {} : { token: () => readFile(tokenFile, 'utf8') }),
+    metrics: async () => {
+      const text = await figures()
+      if (hasEnded) fetched.abort()
+      return text
+    },
+    ...(profiles ? { info: (isForwarded: boolean) => profiles.info(isForwarded) } : {}),
+    ...(token ? { token } : {}),
   }
   const listeners = await startListeners(settings, pages)
   log.info({ version: manifest.version, port: listeners[0]?.port }, 'started')
@@ -124,6 +134,9 @@ export async function runController(settings: ControllerSettings, signal: AbortS
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
+    hasEnded = true
+    // Who evicts its own pod would lose the figures of that very drain.
+    await systemClock.sleep(settings.metricsTimeoutMs, fetched.signal).catch(() => undefined)
     // Probes that are under way still get their answer.
     await sleep(50)
     await Promise.all(listeners.map((http) => http.close()))

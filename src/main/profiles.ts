@@ -24,6 +24,7 @@ import {
 import type { QueueViews, WindowViews } from '../queue/index.ts'
 import type { ProfileFigures } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
+import { askLeader } from './leader-info.ts'
 
 export interface ProfilesDoors {
   readonly client: ConnectedClient
@@ -32,6 +33,11 @@ export interface ProfilesDoors {
   readonly windows: WindowViews
   readonly log: ProfilesLog
   readonly signal: AbortSignal
+  readonly leader: {
+    readonly isHere: () => boolean
+    /** With which replicas ask each other. */
+    readonly token: (() => Promise<string>) | undefined
+  }
 }
 
 /** The profiles of a controller: every replica reads the file and answers, the leader acts. */
@@ -71,8 +77,12 @@ export class Profiles {
     return this.#file.errors()
   }
 
-  info(): unknown {
-    return this.#board.all()
+  /** What the leader knows, whichever replica is asked. */
+  async info(isForwarded: boolean): Promise<string> {
+    const { client, leader } = this.#doors
+    if (isForwarded || leader.isHere()) return JSON.stringify(this.#board.all())
+    const { namespace, leaseName, httpPort: port } = this.#settings
+    return askLeader({ client, namespace, leaseName, port, token: leader.token })
   }
 
   figures(): ProfileFigures {

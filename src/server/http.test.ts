@@ -44,7 +44,7 @@ test('metrics come as Prometheus reads them', async () => {
 
 test('who has to send a token gets nothing but health without it, and the token may change', async () => {
   let token = 's3cret\n'
-  const { server, ask } = await serve({ token: async () => token, info: () => [] })
+  const { server, ask } = await serve({ token: async () => token, info: async () => '[]' })
   const askWith = async (path: string, authorization: string) =>
     (await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { authorization } })).status
   for (const path of ['/metrics', '/api/v1/info', '/']) {

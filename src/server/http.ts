@@ -12,8 +12,11 @@ export interface HttpOptions {
   readonly remarks?: () => readonly string[]
   /** Prometheus text. */
   readonly metrics: () => Promise<string>
-  /** What the info API of profiles answers; without it there is none here. */
-  readonly info?: () => unknown
+  /**
+   * What the info API of profiles answers, as JSON; without it there is none here. One who asks for somebody else gets
+   * what this process knows by itself: two that take each other for the leader would ask for ever.
+   */
+  readonly info?: (isForwarded: boolean) => Promise<string>
   /** What whoever asks for more than health has to send; asked for at each question, so that it may change. */
   readonly token?: () => Promise<string>
 }
@@ -44,7 +47,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   }
 }
 
-const infoPath = '/api/v1/info'
+export const infoPath = '/api/v1/info'
+export const forwardedHeader = 'x-fettle-forwarded'
 
 async function answer(options: HttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = 'GET', url = '/' } = request
@@ -66,7 +70,10 @@ async function answer(options: HttpOptions, request: IncomingMessage, response: 
     case '/metrics':
       return say(response, 200, await options.metrics(), 'text/plain; version=0.0.4; charset=utf-8')
     case infoPath:
-      if (options.info) return say(response, 200, JSON.stringify(options.info()), 'application/json')
+      if (options.info) {
+        const isForwarded = request.headers[forwardedHeader] !== undefined
+        return say(response, 200, await options.info(isForwarded), 'application/json')
+      }
   }
   say(response, 404, `there are /healthz, /readyz${options.info ? `, ${infoPath}` : ''} and /metrics`)
 }

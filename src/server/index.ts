@@ -1,2 +1,2 @@
-export { type HttpOptions, type HttpServer, startHttp } from './http.ts'
+export { forwardedHeader, type HttpOptions, type HttpServer, infoPath, startHttp } from './http.ts'
 export { counterDefinitions, metricDefinitions, metricsText, type ProfileFigures } from './metrics.ts'
