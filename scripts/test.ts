@@ -36,19 +36,9 @@ const stages: readonly Stage[] = [
     // Each part has a control plane of its own, so that breaking one disturbs no other. Three keep two cores busy; with
     // more, what idles takes the time of what works, and leases run out. All that boots machines is in one part.
     parts: {
-      kube: [
-        ...['kube-', 'api-', 'package-', 'install-chart', 'install-image', 'soak'],
-        ...['dev-refusals', 'controller-', 'fleet-crash'],
-      ],
-      queue: [
-        ...['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash'],
-        ...['sync-acceptance-l', 'sync-acceptance-r', 'sync-acceptance-sa'],
-      ],
-      dev: [
-        ...['dev-a', 'dev-f', 'dev-i', 'dev-s', 'dev-u', 'dev-real', 'install-commands', 'install-real', 'agent-real'],
-        ...['a', 'd', 'f', 'm', 'se'].map((start) => `sync-acceptance-${start}`),
-        ...['sync-ap', 'sync-c', 'sync-h', 'sync-i', 'sync-o', 'sync-p', 'sync-s', 'sync-y'],
-      ],
+      kube: ['kube-', 'api-', 'package-', 'install-chart', 'install-image', 'soak', 'controller-', 'fleet-crash'],
+      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash'],
+      dev: ['dev-', 'install-commands', 'install-real', 'agent-real', 'sync-'],
     },
   },
 ]
@@ -57,7 +47,7 @@ const stages: readonly Stage[] = [
 const turns = [
   ['agent-real-nodes'],
   ['install-real-nodes', 'dev-stop-start'],
-  ['install-commands', 'dev-interrupt', 'dev-after-crash', 'dev-side-by-side', 'dev-faults'],
+  ['dev-real-nodes', 'install-commands', 'dev-interrupt', 'dev-after-crash', 'dev-side-by-side', 'dev-faults'],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined

@@ -315,7 +315,7 @@ describe('the real program', () => {
         ...['controller', '-kubeconfig', adminKubeconfig(ground.record), '--namespace', ground.namespace],
         ...['--http-port', '0', '--lease-seconds', '5'],
         // What the deployments of the original say.
-        ...['-metrics-addr', ':0', '-health-addr=:0', '-enable-leader-election=true', '-metrics-timeout', '65s'],
+        ...['-metrics-addr', ':0', '-health-addr=:0', '-enable-leader-election=true', '-metrics-timeout', '1s'],
         ...['-zap-devel=false', '-zap-log-level', 'info', '--enable-kubernikus-maintenance=false'],
         ...more,
       ],
