@@ -227,27 +227,26 @@ describe('over TLS', () => {
     expect(await ask(transport)).toBe('hello')
   })
 
-  it('a server that does not speak it is a fault before anything is sent', async () => {
+  /** One that accepts connections and does not know what TLS is. */
+  async function askPlainServer() {
     const plain = await rawServer(() => undefined)
     const transport = new Transport(`https://127.0.0.1:${plain.port}`, trusting)
     cleanups.push(
       () => transport.close(),
       () => plain.close(),
     )
-    const call = faultOf(transport.send(requestWith()))
+    return { plain, call: faultOf(transport.send(requestWith())) }
+  }
+
+  it('a server that does not speak it is a fault before anything is sent', async () => {
+    const { plain, call } = await askPlainServer()
     await until(() => plain.sockets.length === 1)
     plain.sockets[0]?.end('HTTP/1.1 400 Bad Request\r\n\r\n')
     expect(await call).toMatchObject({ wasSent: false })
   })
 
   it('a connection that ends before the keys are exchanged is a fault before anything is sent', async () => {
-    const plain = await rawServer(() => undefined)
-    const transport = new Transport(`https://127.0.0.1:${plain.port}`, trusting)
-    cleanups.push(
-      () => transport.close(),
-      () => plain.close(),
-    )
-    const call = faultOf(transport.send(requestWith()))
+    const { plain, call } = await askPlainServer()
     // Bytes that were not read would turn the end into a reset.
     await until(() => plain.sockets.some(({ bytesRead }) => bytesRead > 0))
     plain.sockets[0]?.end()
