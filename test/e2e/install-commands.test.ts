@@ -25,8 +25,11 @@ afterAll(async () => {
   await home?.remove()
 })
 
+/** Longer than the commands themselves wait for each part: what they say then is worth more than that they were killed. */
+const deadlineMs = 250_000
+
 async function run(...args: string[]): Promise<FettleResult> {
-  return fettle([...args, '--kubeconfig', kubeconfig], { home: home.path })
+  return fettle([...args, '--kubeconfig', kubeconfig], { home: home.path, deadlineMs })
 }
 
 async function namesOf(resource: (typeof resources)['namespaces'], namespace?: string): Promise<string[]> {
@@ -123,7 +126,8 @@ describe('fettle install --profiles', () => {
   })
 })
 
-describe('fettle uninstall', () => {
+// The garbage collector looks for kinds twice a minute: after some came and went it may rest for so long, or longer.
+describe('fettle uninstall', { timeout: 300_000 }, () => {
   test('removes the budget although its finalizer has nobody left to answer it, and everything else', async () => {
     await admin.create<KubeObject>(maintenanceBudgets, {
       metadata: { name: 'cluster', finalizers: ['fettle.dev/ledger'] },
@@ -155,7 +159,8 @@ describe('fettle uninstall', () => {
   test('leaves a namespace alone that was there before', async () => {
     await admin.create<KubeObject>(resources.namespaces, { metadata: { name: 'platform' } })
     expect(await run('install', '--namespace', 'platform', '--no-wait')).toMatchObject({ code: 0 })
-    expect(await run('uninstall', '--namespace', 'platform')).toMatchObject({ code: 0, stdout: 'Fettle is gone\n' })
+    const gone = await run('uninstall', '--namespace', 'platform')
+    expect(gone, gone.stderr).toMatchObject({ code: 0, stdout: 'Fettle is gone\n' })
     const left = await admin.get<KubeObject>(resources.namespaces, { name: 'platform' })
     expect(left.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': 'platform' })
     expect(left.metadata.deletionTimestamp).toBeUndefined()
