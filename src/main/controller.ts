@@ -135,8 +135,8 @@ export async function runController(settings: ControllerSettings, signal: AbortS
     if (!signal.aborted) throw error
   } finally {
     hasEnded = true
-    // Who evicts its own pod would lose the figures of that very drain.
-    await systemClock.sleep(settings.metricsTimeoutMs, fetched.signal).catch(() => undefined)
+    // Who evicts its own pod would lose the figures of that very drain. Who failed has to start again, and soon.
+    if (signal.aborted) await systemClock.sleep(settings.metricsTimeoutMs, fetched.signal).catch(() => undefined)
     // Probes that are under way still get their answer.
     await sleep(50)
     await Promise.all(listeners.map((http) => http.close()))
