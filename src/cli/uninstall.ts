@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import {
+  isConflict,
   isNotFound,
   type KubeClient,
   type KubeObject,
@@ -128,23 +129,54 @@ async function removable(client: KubeClient, namespace: string, keepCrds: boolea
 }
 
 async function deleteObject(client: KubeClient, manifest: Manifest, uid: string): Promise<void> {
+  // Whatever has pods goes after them. For the others nobody has to wait until the garbage collector looks at them.
+  const propagationPolicy = hasPods(manifest) ? 'Foreground' : 'Background'
   try {
-    await client.delete(manifest.resource, refOf(manifest), { uid, propagationPolicy: 'Foreground' })
+    await client.delete(manifest.resource, refOf(manifest), { uid, propagationPolicy })
   } catch (error) {
     if (!isNotFound(error)) throw error
   }
 }
 
+function hasPods({ resource: { kind } }: Manifest): boolean {
+  return kind === 'Deployment' || kind === 'DaemonSet'
+}
+
 async function untilGone(client: KubeClient, manifest: Manifest, uid: string, removal: Removal): Promise<void> {
-  const result = await waitUntilGone(client, manifest.resource, refOf(manifest), {
-    clock: systemClock,
-    random: Math.random,
-    signal: removal.context.signal,
-    deadlineMs: removal.timeoutMs,
-    uid,
-    onProgress: (missing) => removal.working(missing),
-  })
-  if (result.outcome === 'kept') throw new CliFault(`${result.reason}; see to it, and run the same command again`)
+  const { timeoutMs, context, working } = removal
+  const stepMs = manifest.resource.kind === 'CustomResourceDefinition' ? Math.min(reminderMs, timeoutMs) : timeoutMs
+  for (let waitedMs = 0; ; ) {
+    const result = await waitUntilGone(client, manifest.resource, refOf(manifest), {
+      clock: systemClock,
+      random: Math.random,
+      signal: context.signal,
+      deadlineMs: stepMs,
+      uid,
+      onProgress: working,
+    })
+    if (result.outcome === 'gone') return
+    waitedMs += stepMs
+    if (waitedMs >= timeoutMs) throw new CliFault(`${result.reason}; see to it, and run the same command again`)
+    await remindServer(client, manifest, uid)
+  }
+}
+
+const reminderMs = 3000
+
+/**
+ * The API server looks for instances before it lets their kind go. When its first look fails, as it does while the
+ * storage of a kind starts that nobody has read before, its second one can collide with its own note about the first,
+ * and then it rests for five minutes. Any change to the definition makes it look again.
+ */
+async function remindServer(client: KubeClient, manifest: Manifest, uid: string): Promise<void> {
+  const body = {
+    metadata: { uid, annotations: { 'fettle.dev/uninstalled-at': new Date(systemClock.now()).toISOString() } },
+  }
+  try {
+    await client.patch(manifest.resource, refOf(manifest), { type: 'merge', body })
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error
+  }
 }
 
 function refOf({ object }: Manifest): ObjectRef {

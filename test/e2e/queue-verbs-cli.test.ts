@@ -1,5 +1,5 @@
 import { describe, expect, type TestContext, test } from 'vitest'
-import { maintenanceRequests } from '../../src/api/index.ts'
+import { type MaintenanceRequest, maintenanceRequests } from '../../src/api/index.ts'
 import { policyManifests } from '../../src/cli/install-manifests.ts'
 import { peopleManifests } from '../../src/cli/install-people.ts'
 import { controllerRbacManifests } from '../../src/cli/install-rbac.ts'
@@ -178,12 +178,30 @@ test('with the rights of an installation: the controller answers, an operator do
   await ground.startQueue({ client: controller })
   const node = await ground.addNode()
 
-  // Whatever the policies say of priorities is in force once this is refused.
-  await eventually(async () => {
-    const refused = await as('node', 'maintain', node, '--reason', 'fan', '--priority', '1', '--no-wait')
-    expect(refused.stderr).toContain('may not set a spec.priority above 0: it needs the verb prioritize')
-    expect(refused.code).toBe(1)
-  }, patient)
+  // Policies are in force a moment after they were made. Asked dryly: a request that came before would be in the way.
+  const client = await connectWith(context, operator)
+  const urgent = {
+    metadata: { name: `${node}-urgent` },
+    spec: {
+      nodeName: node,
+      nodeUID: (await ground.node(node)).metadata.uid ?? '',
+      source: { kind: 'Person', key: 'tester' },
+      requestedBy: name,
+      reason: 'fan',
+      work: 'External',
+      priority: 1,
+      want: 'Out',
+      service: { cordon: true, drain: true },
+    },
+  } satisfies MaintenanceRequest
+  const sentence = 'may not set a spec.priority above 0: it needs the verb prioritize'
+  await eventually(
+    () => expect(client.create(maintenanceRequests, urgent, { dryRun: true })).rejects.toThrow(sentence),
+    patient,
+  )
+  const refused = await as('node', 'maintain', node, '--reason', 'fan', '--priority', '1', '--no-wait')
+  expect(refused.stderr).toContain(sentence)
+  expect(refused.code).toBe(1)
   const maintained = await as('node', 'maintain', node, '--reason', 'fan')
   expect(maintained.code, maintained.stderr).toBe(0)
   const request = maintained.stdout.split(':')[0] ?? ''
