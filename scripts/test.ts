@@ -36,8 +36,18 @@ const stages: readonly Stage[] = [
     // Each part has a control plane of its own, so that breaking one disturbs no other. Three keep two cores busy; with
     // more, what idles takes the time of what works, and leases run out. All that boots machines is in one part.
     parts: {
-      kube: ['kube-', 'api-', 'package-', 'install-chart', 'install-image', 'soak', 'controller-', 'fleet-crash'],
-      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot', 'agent-crash'],
+      kube: [
+        'kube-',
+        'api-',
+        'package-',
+        'install-chart',
+        'install-image',
+        'soak',
+        'controller-',
+        'fleet-crash',
+        'agent-crash',
+      ],
+      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-two', 'fleet-reboot'],
       dev: ['dev-', 'install-commands', 'install-real', 'agent-real', 'sync-'],
     },
   },
@@ -47,7 +57,8 @@ const stages: readonly Stage[] = [
 const turns = [
   ['agent-real-nodes'],
   ['install-real-nodes', 'dev-stop-start'],
-  ['dev-real-nodes', 'install-commands', 'dev-interrupt', 'dev-after-crash', 'dev-side-by-side', 'dev-faults'],
+  ['dev-real-nodes', 'dev-after-crash', 'dev-side-by-side', 'dev-faults', 'dev-refusals'],
+  ['install-commands', 'dev-interrupt', 'package-tarball', 'install-image'],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
