@@ -176,6 +176,39 @@ test('where a member is of a kind that nobody serves, definitions tell whether i
   ])
 })
 
+test('who declares roles needs what they give, and leave to bind', () => {
+  const reading = { apiGroups: [''], resources: ['events'], verbs: ['list'] }
+  const bound = (kindName: string, name: string) => ({ roleRef: { kind: kindName, name } })
+  const declared = [
+    object('Role.rbac.authorization.k8s.io shop/reader', { rules: [reading] }),
+    object('RoleBinding.rbac.authorization.k8s.io shop/own', bound('Role', 'reader')),
+    object('RoleBinding.rbac.authorization.k8s.io shop/common', bound('ClusterRole', 'view')),
+    object('ClusterRole.rbac.authorization.k8s.io shop-all', { rules: [reading] }),
+    object('ClusterRole.rbac.authorization.k8s.io shop-gathered', { aggregationRule: {} }),
+    object('ClusterRoleBinding.rbac.authorization.k8s.io shop-all', bound('ClusterRole', 'shop-all')),
+  ]
+  const clusterKinds = ['ClusterRole', 'ClusterRoleBinding'].map((kindName) => ({
+    ...{ kind: kindName, group: 'rbac.authorization.k8s.io', names: 'shop-*' },
+  }))
+  const shown = roles(declared, [], { clusterKinds })
+  expect(shown['Role shop fettle-sync-shop']).toEqual(
+    expect.arrayContaining([
+      'rbac.authorization.k8s.io/roles[reader]: bind',
+      'rbac.authorization.k8s.io/clusterroles[view]: bind',
+      '/events: list',
+    ]),
+  )
+  expect(shown['ClusterRole fettle-sync-shop.shop']).toEqual(
+    expect.arrayContaining([
+      'rbac.authorization.k8s.io/clusterroles[shop-gathered]: escalate',
+      'rbac.authorization.k8s.io/clusterroles[shop-all]: bind',
+      '/events: list',
+    ]),
+  )
+  expect(roles(declared, [], { mode: 'observe' })['Role shop fettle-sync-shop']).not.toContain('/events: list')
+  expect(roles(declared, [])['ClusterRole fettle-sync-shop.shop']).toBeUndefined()
+})
+
 test('who deletes strangers names every kind, and who only looks writes nothing but the Lease', () => {
   const total = roles([object('ConfigMap shop/a')], [], { mode: 'total' })
   expect(total['Role shop fettle-sync-shop']).toEqual(

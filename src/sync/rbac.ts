@@ -1,4 +1,5 @@
 import type { Resource } from '../kube/index.ts'
+import type { DeclaredObject } from './declared.ts'
 import { isObject, type JsonObject } from './json.ts'
 import { groupOf, type Key } from './key.ts'
 import { grouped } from './observe/grouped.ts'
@@ -18,7 +19,8 @@ interface Grant extends Kind {
   readonly verbs: readonly string[]
 }
 
-const verbOrder = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
+const rbacGroup = 'rbac.authorization.k8s.io'
+const verbOrder = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'bind', 'escalate']
 const declaredVerbs = ['get', 'list', 'watch', 'create', 'patch', 'delete']
 const leavingVerbs = ['get', 'list', 'watch', 'delete']
 const definitions = { group: 'apiextensions.k8s.io', plural: 'customresourcedefinitions' }
@@ -31,12 +33,16 @@ export function rbacFor(found: Found, policy: Policy, serviceAccount: string): r
   const [own = ''] = policy.namespaces
   const name = managerOf(policy.name)
   const subjects = [{ kind: 'ServiceAccount', name: serviceAccount, namespace: own }]
-  const grants = [...objectGrants(found, policy), ...lookGrants(found, policy), ...memoryGrants(policy)]
-  const ofCluster = rulesFor(grants, '')
+  const grants = [
+    ...objectGrants(found, policy),
+    ...handedOnGrants(found, policy),
+    ...lookGrants(found, policy),
+    ...memoryGrants(policy),
+  ]
+  const rulesIn = (namespace: string) => [...rulesFor(grants, namespace), ...handedOnRules(found, policy, namespace)]
+  const ofCluster = rulesIn('')
   return [
-    ...policy.namespaces.flatMap((namespace) =>
-      roleAndBinding('', { name, namespace }, rulesFor(grants, namespace), subjects),
-    ),
+    ...policy.namespaces.flatMap((namespace) => roleAndBinding('', { name, namespace }, rulesIn(namespace), subjects)),
     // Two Syncs of one name may live in two namespaces.
     ...(ofCluster.length > 0 ? roleAndBinding('Cluster', { name: `${name}.${own}` }, ofCluster, subjects) : []),
   ]
@@ -48,9 +54,8 @@ function roleAndBinding(
   rules: readonly JsonObject[],
   subjects: readonly JsonObject[],
 ): readonly JsonObject[] {
-  const apiGroup = 'rbac.authorization.k8s.io'
-  const apiVersion = `${apiGroup}/v1`
-  const roleRef = { apiGroup, kind: `${scope}Role`, name: metadata.name }
+  const apiVersion = `${rbacGroup}/v1`
+  const roleRef = { apiGroup: rbacGroup, kind: `${scope}Role`, name: metadata.name }
   return [
     { apiVersion, kind: `${scope}Role`, metadata, rules },
     { apiVersion, kind: `${scope}RoleBinding`, metadata, roleRef, subjects },
@@ -68,6 +73,32 @@ function objectGrants(found: Found, policy: Policy): readonly Grant[] {
     ...found.set.objects.flatMap((one) => grantsFor(named(one), declaredVerbs)),
     ...found.memory.inventory.members.flatMap((one) => grantsFor(named(one), leavingVerbs)),
   ]
+}
+
+/** Nobody may hand on what is not his own, except to those whom he may bind, and in roles that may outgrow him. */
+function handedOnGrants(found: Found, policy: Policy): readonly Grant[] {
+  return declaredRbac(found, policy).flatMap(({ key, body }): readonly Grant[] => {
+    const { roleRef } = body
+    if (isObject(roleRef)) {
+      const plural = roleRef['kind'] === 'ClusterRole' ? 'clusterroles' : 'roles'
+      return [{ group: rbacGroup, plural, namespace: key.namespace, name: String(roleRef['name']), verbs: ['bind'] }]
+    }
+    // What it gathers is known to nobody in advance.
+    if (body['aggregationRule'] === undefined) return []
+    return [{ group: rbacGroup, plural: 'clusterroles', namespace: '', name: key.name, verbs: ['escalate'] }]
+  })
+}
+
+/** What declared roles give. Leave to write anything into them would be more. */
+function handedOnRules(found: Found, policy: Policy, namespace: string): readonly JsonObject[] {
+  return declaredRbac(found, policy)
+    .filter(({ key, body }) => key.namespace === namespace && body['aggregationRule'] === undefined)
+    .flatMap(({ body: { rules } }) => (Array.isArray(rules) ? rules.filter(isObject) : []))
+}
+
+function declaredRbac({ set }: Found, policy: Policy): readonly DeclaredObject[] {
+  if (policy.mode === 'observe') return []
+  return set.objects.filter(({ key }) => key.group === rbacGroup && isInScope(key, policy))
 }
 
 const named = ({ apiVersion, key }: { readonly apiVersion: string; readonly key: Key }) => ({

@@ -155,6 +155,48 @@ test('what rbac prints is enough to create, to change, to remove, and to be rid 
   expect(verified, verified.stdout + verified.stderr).toMatchObject({ code: 0 })
 })
 
+test('what rbac prints is enough to hand on rights, and no others', async (context) => {
+  const scene = await prepareSync(context)
+  const { repository, run, read, namespace, admin } = scene
+  const name = `${namespace}-gathered`
+  context.onTestFinished(() => admin.delete(resources.clusterRoles, { name }, { uid: 'any' }))
+  const flags = ['--cluster-kind', `ClusterRole.rbac.authorization.k8s.io=${namespace}-*`]
+  const { as, grant } = await prepareLeast(context, scene, ...flags)
+  const role = (resource: string) => `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules: [{apiGroups: [''], resources: [${resource}], verbs: [list]}]
+`
+  const binding = (target: string) => `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: ${target.toLowerCase()}}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ${target}, name: ${target === 'Role' ? 'reader' : 'view'}}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: somebody}]
+`
+  repository.commit('rights', {
+    'role.yaml': role('events'),
+    'own.yaml': binding('Role'),
+    'common.yaml': binding('ClusterRole'),
+    'gathered.yaml': `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: ${name}}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {gathered: for-${namespace}}}]}
+`,
+  })
+  await grant()
+  await run(0, ...as)
+  expect(await read(resources.roleBindings, 'clusterrole')).toBeDefined()
+  expect(await read(resources.clusterRoles, name)).toBeDefined()
+
+  // More than the account has: the server refuses, and says what is missing.
+  repository.commit('more rights', { 'role.yaml': role('podtemplates') })
+  const refused = await run(1, ...as)
+  expect(refused.stdout + refused.stderr).toContain('attempting to grant RBAC permissions not currently held')
+  await grant()
+  await run(0, ...as)
+  expect(await read(resources.roles, 'reader')).toMatchObject({ rules: [{ resources: ['podtemplates'] }] })
+})
+
 test('what rbac prints is enough for a kind that the same commit defines, and for its end', async (context) => {
   const scene = await prepareSync(context)
   const { repository, run, read, namespace, admin } = scene
