@@ -6,7 +6,6 @@ import { replaceObject, replaceRuleOf } from './apply/replace.ts'
 import { applyLayers, type LayersOutcome } from './apply-layers.ts'
 import { ApplyPace } from './apply-pace.ts'
 import type { DeclaredObject } from './declared.ts'
-import { waitHealthy } from './health/wait-healthy.ts'
 import { isObject } from './json.ts'
 import { type Key, keyId, keyText } from './key.ts'
 import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
@@ -18,6 +17,7 @@ import type { ApplyStep } from './plan/steps.ts'
 import { managerOf } from './policy.ts'
 import { unproven } from './record.ts'
 import { type Survey, type SyncPorts, type SyncSettings, servedAs } from './survey.ts'
+import { waitUnlessSuperseded } from './wait-unless-superseded.ts'
 
 const mostAtATime = 32
 const servedWithinMs = 30_000
@@ -151,14 +151,12 @@ export class StepApplier {
   }
 
   async #untilHealthy(ids: readonly string[]): Promise<void> {
-    const { client, clock } = this.#ports
     const targets = ids.flatMap((id) => {
       const declared = this.#declared.get(id)
       const resource = declared && servedAs(this.#catalog, declared.apiVersion, declared.key.kind)
       return resource ? [{ key: declared.key, resource, uid: this.uidOf(declared.key) }] : []
     })
-    const { outcome, waited } = await waitHealthy(client, targets, {
-      clock,
+    const { outcome, waited } = await waitUnlessSuperseded(this.#ports, targets, {
       deadlineMs: this.#settings.healthTimeoutMs,
       signal: this.#signal,
     })

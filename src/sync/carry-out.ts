@@ -3,7 +3,6 @@ import { ApplyFault } from './apply/fault.ts'
 import type { LayersOutcome } from './apply-layers.ts'
 import { StepApplier } from './apply-steps.ts'
 import { provenanceText } from './declared.ts'
-import { waitHealthy } from './health/wait-healthy.ts'
 import type { InventoryStore } from './inventory/store.ts'
 import type { Inventory, VerdictIs } from './inventory-record.ts'
 import { type Key, keyId, keyText } from './key.ts'
@@ -12,6 +11,7 @@ import type { ApplyStep, DeleteStep, Plan } from './plan/steps.ts'
 import { type PruneOutcome, pruneAll } from './prune/prune.ts'
 import { announced, inForce, unproven, waiting, withApplied, withDeletions, without, withVerdict } from './record.ts'
 import { remembered, type Survey, type SyncPorts, type SyncSettings } from './survey.ts'
+import { Superseded, waitUnlessSuperseded } from './wait-unless-superseded.ts'
 
 /** What came of a plan. */
 export interface Outcome {
@@ -76,14 +76,15 @@ class CarryingOut {
     if (outage) throw outage
     this.#inventory = withApplied(this.#inventory, applied.done, tip.sha)
     this.#inventory = withDeletions(this.#inventory, this.#applier.replaced, this.#ports.clock.now())
+    if (applied.failed.length > 0 && applied.failed.every(isSuperseded)) return this.#giveWay(applied)
     const failures = applied.failed.map(({ step, error }) => failureText(step, error))
     if (failures.length > 0) {
       const left = applied.left.length > 0 ? [`not begun: ${objectCount(applied.left.length)} of later layers`] : []
       return this.#fail([...failures, ...left], applied)
     }
     const unhealthy = await this.#untilHealthy(removes.length > 0, applied)
-    if (unhealthy.length > 0)
-      return this.#ports.superseded?.aborted ? this.#giveWay(applied) : this.#fail(unhealthy, applied)
+    if (unhealthy === 'superseded') return this.#giveWay(applied)
+    if (unhealthy.length > 0) return this.#fail(unhealthy, applied)
     const pruned = await this.#prune(removes)
     const stuck = pruned.filter(({ is }) => is !== 'Gone')
     const begun = pruned.filter(({ is }) => is === 'Gone' || is === 'Stuck')
@@ -105,7 +106,8 @@ class CarryingOut {
     const isSettled = commits.length === 0 && this.#inventory.underway === undefined && !this.#isTipFailed
     if (isSettled && !isWaitingNew && !memory.isNew) return this.#outcome('Quiet', halted)
     const unhealthy = await this.#untilHealthy(false)
-    if (unhealthy.length > 0) return this.#ports.superseded?.aborted ? this.#giveWay() : this.#fail(unhealthy)
+    if (unhealthy === 'superseded') return this.#giveWay()
+    if (unhealthy.length > 0) return this.#fail(unhealthy)
     this.#inventory = next
     await this.#conclude(halted, false)
     return this.#outcome(commits.length > 0 ? 'NoChange' : 'Quiet', halted)
@@ -146,7 +148,10 @@ class CarryingOut {
   }
 
   /** What was changed now, and what an earlier run changed and nobody saw healthy. */
-  async #untilHealthy(hasDeletes: boolean, applied?: LayersOutcome<Applied>): Promise<readonly string[]> {
+  async #untilHealthy(
+    hasDeletes: boolean,
+    applied?: LayersOutcome<Applied>,
+  ): Promise<readonly string[] | 'superseded'> {
     const { policy, healthTimeoutMs } = this.#settings
     if (hasDeletes && policy.deletion.pruneAfter !== 'healthy') return []
     const changed = [...(applied?.done.values() ?? [])]
@@ -167,19 +172,16 @@ class CarryingOut {
       }))
     const targets = [...changed, ...left]
     if (targets.length === 0) return []
-    const { client, clock, report, superseded } = this.#ports
-    const signal = superseded ? AbortSignal.any([this.#signal, superseded]) : this.#signal
-    const options = { clock, deadlineMs: healthTimeoutMs, signal, onProgress: report }
-    const { outcome, waited } = await waitHealthy(client, targets, options).catch((error: unknown) => {
-      this.#signal.throwIfAborted()
-      if (!superseded?.aborted) throw error
-      return { outcome: 'superseded', waited: [] }
-    })
-    if (outcome === 'healthy') return []
-    if (outcome === 'superseded') return ['a newer commit is there']
-    return waited
-      .filter(({ health }) => health.is !== 'Current')
-      .map(({ key, health }) => `${keyText(key)} is not healthy: ${health.message}`)
+    const options = { deadlineMs: healthTimeoutMs, signal: this.#signal, onProgress: this.#ports.report }
+    try {
+      const { waited } = await waitUnlessSuperseded(this.#ports, targets, options)
+      return waited
+        .filter(({ health }) => health.is !== 'Current')
+        .map(({ key, health }) => `${keyText(key)} is not healthy: ${health.message}`)
+    } catch (error) {
+      if (error instanceof Superseded) return 'superseded'
+      throw error
+    }
   }
 
   async #prune(steps: readonly DeleteStep[]): Promise<readonly PruneOutcome[]> {
@@ -247,6 +249,10 @@ class CarryingOut {
       stuck: pruned.filter((one) => one.is !== 'Gone'),
     }
   }
+}
+
+function isSuperseded({ error }: { readonly error: unknown }): boolean {
+  return error instanceof Superseded
 }
 
 function objectCount(count: number): string {

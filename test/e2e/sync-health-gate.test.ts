@@ -41,6 +41,21 @@ test('with --watch a newer commit ends the wait for the health of the one before
   expect((await sync('history')).stdout).toMatch(/Applied +another way[\s\S]*Superseded +a service/)
 })
 
+test('with --watch a newer commit also ends the wait of a wave for the one before', async (context) => {
+  const { repository, start, read, sync, configMaps } = await prepareSync(context)
+  const late = configMap('late', {}, ", annotations: {fettle.dev/wave: '1'}")
+  repository.commit('a service first', { 'web.yaml': balanced, 'late.yaml': late })
+  const running = start('run', '--watch', '--yes', '--timeout', '90')
+  await eventually(async () => expect(await read(resources.services, 'web')).toBeDefined(), { withinMs: 10_000 })
+  expect(await configMaps('late')).toEqual([])
+  repository.commit('another way', { 'web.yaml': balanced.replace('LoadBalancer', 'ClusterIP') })
+  await running.untilSaid('the namespace equals git', 20_000)
+  running.signal('SIGINT')
+  await running.finished
+  expect(await configMaps('late')).toEqual(['late'])
+  expect((await sync('history')).stdout).toMatch(/Applied +another way[\s\S]*Superseded +a service first/)
+})
+
 test('what controllers label as we do is no finding, and kinds of the whole cluster are looked at', async (context) => {
   const { repository, run, sync, admin, namespace } = await prepareSync(context)
   const role = `${namespace}-reader`
