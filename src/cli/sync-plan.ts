@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { isNotFound, resources } from '../kube/index.ts'
 import {
   changeText,
   dryRunChanges,
@@ -10,6 +11,7 @@ import {
   planText,
   portsOf,
   provenanceText,
+  type RunParts,
   type Step,
   type Survey,
   survey,
@@ -60,6 +62,7 @@ export function addSyncPlanCommands(sync: Command, context: CliContext): void {
     .action((flags: PlanFlags) =>
       withSync(flags, context, async (parts) => {
         const found = askedOnly(await survey(portsOf(parts), parts.settings, parts.permits, context.signal))
+        await warnOfMissingNamespaces(parts, found, context)
         context.out(planOutput(found, flags, context.nowMs()))
         context.exitCode(planExitCode(found.plan))
       }),
@@ -72,6 +75,7 @@ export function addSyncPlanCommands(sync: Command, context: CliContext): void {
     .action((flags: SyncFlags) =>
       withSync(flags, context, async (parts) => {
         const found = await survey(portsOf(parts), parts.settings, parts.permits, context.signal)
+        await warnOfMissingNamespaces(parts, found, context)
         for (const step of found.plan.steps) {
           if (step.do === 'delete') context.out(`- ${keyText(step.key)}: ${step.why}\n`)
           if (step.do !== 'create' && step.do !== 'update' && step.do !== 'adopt') continue
@@ -95,6 +99,23 @@ export function addSyncPlanCommands(sync: Command, context: CliContext): void {
           context.out(`---\n# ${provenanceText(object.from)}\n${manifestText(object.body, { hidesSecrets: true })}`)
       }),
     )
+}
+
+/** A plan for a namespace that is not there lists what would be made; a run refuses. Better to know before. */
+async function warnOfMissingNamespaces(
+  { client, settings }: Pick<RunParts, 'client' | 'settings'>,
+  { observed }: Survey,
+  context: CliContext,
+): Promise<void> {
+  for (const name of settings.policy.namespaces) {
+    if (observed.objects.some(({ key }) => key.kind === 'Namespace' && key.group === '' && key.name === name)) continue
+    const isMissing = await client.get(resources.namespaces, { name }, { signal: context.signal }).then(
+      () => false,
+      // Who may not look does not know.
+      isNotFound,
+    )
+    if (isMissing) context.err(`namespace ${name} is not there; make it first: kubectl create namespace ${name}\n`)
+  }
 }
 
 function planOutput(found: Survey, { output, verbose }: PlanFlags, nowMs: number): string {

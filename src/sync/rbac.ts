@@ -78,10 +78,10 @@ function objectGrants(found: Found, policy: Policy): readonly Grant[] {
 /** Nobody may hand on what is not his own, except to those whom he may bind, and in roles that may outgrow him. */
 function handedOnGrants(found: Found, policy: Policy): readonly Grant[] {
   return declaredRbac(found, policy).flatMap(({ key, body }): readonly Grant[] => {
-    const { roleRef } = body
-    if (isObject(roleRef)) {
-      const plural = roleRef['kind'] === 'ClusterRole' ? 'clusterroles' : 'roles'
-      return [{ group: rbacGroup, plural, namespace: key.namespace, name: String(roleRef['name']), verbs: ['bind'] }]
+    const { kind, name } = isObject(body['roleRef']) ? body['roleRef'] : {}
+    if (typeof name === 'string') {
+      const plural = kind === 'ClusterRole' ? 'clusterroles' : 'roles'
+      return [{ group: rbacGroup, plural, namespace: key.namespace, name, verbs: ['bind'] }]
     }
     // What it gathers is known to nobody in advance.
     if (body['aggregationRule'] === undefined) return []

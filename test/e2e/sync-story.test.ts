@@ -130,6 +130,18 @@ test('a file that cannot be read changes nothing, and is named with its line', a
   for (const name of ['settings', 'other']) expect(await isThere(ground, resources.configMaps, name)).toBe(true)
 })
 
+test('a plan for a namespace that is not there says so, and a run changes nothing', async (context) => {
+  const ground = { ...(await prepareGround(context)), namespace: 'e2e-not-yet' }
+  const repository = makeRepository(context)
+  const sync = syncOn(ground, repository.folder)
+  repository.commit('settings', { 'a.yaml': settings('one') })
+  const remedy = expect.stringContaining('kubectl create namespace e2e-not-yet') as string
+  expect(await sync.plan()).toMatchObject({ code: 2, stderr: remedy })
+  // The server is asked how it would store each object, and refuses.
+  expect(await sync.verb('diff')).toMatchObject({ code: 1, stderr: remedy })
+  expect(await sync.run()).toMatchObject({ code: 1, stderr: remedy })
+})
+
 test('what somebody changed by hand is put right, and what is not ours is left alone', async (context) => {
   const ground = await prepareGround(context)
   const { admin, namespace } = ground
