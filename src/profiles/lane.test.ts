@@ -12,16 +12,31 @@ test('so many at once, in the order in which they came', async () => {
       return name
     })
   const all = ['a', 'b', 'c', 'd'].map(start)
-  await vi.waitFor(() => expect(log).toEqual(['a', 'b']))
+  await vi.waitFor(() => expect(log).toEqual(['a', 'b']), 10_000)
   expect(lane.isCrowded).toBe(true)
   ends.get('b')?.()
   expect(await all[1]).toBe('b')
-  await vi.waitFor(() => expect(log).toEqual(['a', 'b', 'c']))
+  await vi.waitFor(() => expect(log).toEqual(['a', 'b', 'c']), 10_000)
   for (const name of ['a', 'c']) ends.get(name)?.()
-  await vi.waitFor(() => expect(log).toEqual(['a', 'b', 'c', 'd']))
+  await vi.waitFor(() => expect(log).toEqual(['a', 'b', 'c', 'd']), 10_000)
   expect(lane.isCrowded).toBe(false)
   ends.get('d')?.()
   expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
+})
+
+test('those who are patient have their turn, and are no crowd', async () => {
+  const lane = new Lane({ width: 1, slowAfterMs: 60_000 })
+  const first = held()
+  const log: string[] = []
+  const note = (name: string) => async () => void log.push(name)
+  const all: Promise<unknown>[] = [lane.run(() => first.promise), lane.run(note('patient'), { isPatient: true })]
+  expect(lane.isCrowded).toBe(false)
+  all.push(lane.run(note('hurrying')))
+  expect(lane.isCrowded).toBe(true)
+  first.resolve('')
+  await Promise.all(all)
+  expect(log).toEqual(['patient', 'hurrying'])
+  expect(lane.isCrowded).toBe(false)
 })
 
 test('who fails leaves its place, too', async () => {

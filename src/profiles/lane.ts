@@ -10,15 +10,22 @@ export class Lane {
   readonly #options: LaneOptions
   readonly #waiting: (() => void)[] = []
   #taken = 0
+  /** Of those who wait, how many are in a hurry. */
+  #hurrying = 0
 
   constructor(options: LaneOptions) {
     this.#options = options
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** Everybody has his turn in the order in which they came; who is patient does not count as a crowd. */
+  async run<T>(work: () => Promise<T>, { isPatient = false } = {}): Promise<T> {
     const { width, slowAfterMs } = this.#options
     if (this.#taken < width) this.#taken++
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else {
+      if (!isPatient) this.#hurrying++
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      if (!isPatient) this.#hurrying--
+    }
     let isInside = true
     const leave = () => {
       if (isInside) this.#leave()
@@ -33,8 +40,9 @@ export class Lane {
     }
   }
 
+  /** Somebody who is in a hurry waits for a place. */
   get isCrowded(): boolean {
-    return this.#waiting.length > 0
+    return this.#hurrying > 0
   }
 
   /** The place goes to the next one, if somebody waits. */

@@ -39,7 +39,7 @@ test('a message is sent once, however often it is offered, and handed back until
   const { outbox, woken, offerOf } = prepare(context)
   const send = vi.fn(async () => undefined)
   for (let time = 0; time < 3; time++) outbox.offer(offerOf('chat', send))
-  await vi.waitFor(() => expect(woken).toEqual(['n1']))
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
   expect(send).toHaveBeenCalledTimes(1)
   const sent = [{ ...pending('chat'), sentMs: noon }]
   expect(outbox.sentOf('uid-n1', [pending('chat'), pending('mail')])).toEqual(sent)
@@ -55,14 +55,14 @@ test('one that fails is tried again after longer and longer waits, with what is 
   const mended = vi.fn(async () => undefined)
   outbox.offer(offerOf('chat', broken))
   for (const [index, waitMs] of [2_000, 4_000].entries()) {
-    await vi.waitFor(() => expect(clock.sleeping).toBe(1))
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
     expect(failures).toHaveLength(index + 1)
     await clock.advance(waitMs - 1)
     expect(broken).toHaveBeenCalledTimes(index + 1)
     if (index === 1) outbox.offer(offerOf('chat', mended))
     await clock.advance(1)
   }
-  await vi.waitFor(() => expect(woken).toEqual(['n1']))
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
   expect([broken.mock.calls.length, mended.mock.calls.length]).toEqual([2, 1])
   expect(failures).toEqual(['chat 1: out of order', 'chat 2: out of order'])
 })
@@ -71,7 +71,7 @@ test('one that is no longer pending is not tried again', async (context) => {
   const { clock, outbox, offerOf } = prepare(context)
   const broken = vi.fn(() => Promise.reject(new Error('no')))
   outbox.offer(offerOf('chat', broken))
-  await vi.waitFor(() => expect(clock.sleeping).toBe(1))
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
   outbox.keepOnly('uid-n1', [pending('mail')])
   await clock.advance(10_000)
   expect(broken).toHaveBeenCalledTimes(1)
@@ -84,10 +84,10 @@ test('eight at once, and the others follow', async (context) => {
   for (let index = 0; index < 20; index++) outbox.offer(offerOf('chat', slow, nodeOf(`n${index}`)))
   expect(waiting).toHaveLength(8)
   for (let index = 0; index < 20; index++) {
-    await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(index))
+    await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(index), 10_000)
     waiting[index]?.()
   }
-  await vi.waitFor(() => expect(woken).toHaveLength(20))
+  await vi.waitFor(() => expect(woken).toHaveLength(20), 10_000)
 })
 
 test('after the end nothing begins any more', async (context) => {

@@ -72,7 +72,7 @@ const lane = { width: 32, slowAfterMs: 250 }
 /** With those that wait for somebody who does not answer. */
 const mostAtOnce = 512
 const tidyEveryMs = 2_000
-/** What can wait is looked at this often, and waits for so long at most. */
+/** What can wait is looked at again after this, and waits for so long at most. */
 const patience = { lookMs: 500, mostMs: 10_000 }
 /** A drain that is under way is looked at this often, even if no pod goes. */
 const workingLookMs = 2_000
@@ -176,7 +176,10 @@ class ProfilesRun {
     ]
     try {
       this.#tellFile()
-      this.#queue.start((name, { signal }) => this.#lane.run(() => this.#look(name, signal)))
+      this.#queue.start((name, { signal }) =>
+        // Those who wait for others to hurry must not be the crowd that they wait for.
+        this.#lane.run(() => this.#look(name, signal), { isPatient: this.#waitingSince.has(name) }),
+      )
       await this.#keepTidy()
     } finally {
       for (const stop of stops) stop()
@@ -243,7 +246,8 @@ class ProfilesRun {
     for (const { name: profile, failure } of pass.result.profiles) if (failure) counts.failed(profile)
     const overdue = pass.result.profiles.flatMap((profile) => (profile.isOverdue ? [profile.name] : []))
     counts.overdue(node, overdue)
-    if (pass.canWait && this.#mayWait(name)) return { requeueAfterMs: patience.lookMs }
+    const waitMs = pass.canWait ? this.#mayWaitMs(name) : 0
+    if (waitMs > 0) return { requeueAfterMs: waitMs }
     this.#waitingSince.delete(name)
     const stored = await this.#store(node, pass, signal)
     board.publish(stored ?? node, pass, config.labelFilter, clock.now())
@@ -256,12 +260,14 @@ class ProfilesRun {
     return { requeueAfterMs: isWorking ? Math.min(workingLookMs, config.requeueMs) : config.requeueMs }
   }
 
-  /** Others who are on their way are in a hurry; but nobody waits for ever. */
-  #mayWait(name: string): boolean {
+  /** Others who are on their way are in a hurry; but nobody waits for ever. Each look is later than the one before it. */
+  #mayWaitMs(name: string): number {
     const nowMs = this.#ports.clock.monotonic()
     const sinceMs = this.#waitingSince.get(name) ?? nowMs
     this.#waitingSince.set(name, sinceMs)
-    return this.#lane.isCrowded && nowMs - sinceMs < patience.mostMs
+    const waitedMs = nowMs - sinceMs
+    if (!this.#lane.isCrowded || waitedMs >= patience.mostMs) return 0
+    return Math.max(patience.lookMs, Math.min(waitedMs, patience.mostMs - waitedMs))
   }
 
   #pass(node: NodeObject, config: ProfilesConfig, signal: AbortSignal): Promise<Pass> {

@@ -77,7 +77,7 @@ test('bin/fettle.js controller serves, logs JSON, and ends on SIGTERM with code 
   const { code, stdout, stderr } = await controller.finished
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const lease = await ground.admin.get<Lease>(resources.leases, { name: leaseName, namespace: ground.namespace })
-  expect(performance.now() - asked).toBeLessThan(5_000)
+  expect(performance.now() - asked).toBeLessThan(20_000)
   expect(lease.spec?.holderIdentity ?? '').toBe('')
   const lines = linesOf(stdout)
   expect(new Set(lines.map(({ program }) => program))).toEqual(new Set(['controller']))

@@ -28,7 +28,7 @@ test('a cache outlives its own kind: not there yet, installed, removed, and inst
   const cache = new ResourceCache<KubeObject>({ client: admin, resource: widget, namespace, signal, ...quickTimes })
   const heard: string[] = []
   cache.subscribe(({ type, object }) => heard.push(`${type} ${object.metadata.name}`))
-  await eventually(() => expect(cache.stats().lastError).toMatch(/NotFound/), { withinMs: 3_000 })
+  await eventually(() => expect(cache.stats().lastError).toMatch(/NotFound/), { withinMs: 10_000 })
   expect(cache.isSynced).toBe(false)
 
   context.onTestFinished(() =>
@@ -50,7 +50,7 @@ test('a cache outlives its own kind: not there yet, installed, removed, and inst
     deadlineMs: 30_000,
   })
   expect(gone).toEqual({ outcome: 'gone' })
-  await eventually(() => expect(cache.size).toBe(0), { withinMs: 5_000 })
+  await eventually(() => expect(cache.size).toBe(0), { withinMs: 10_000 })
 
   await installDefinition(ground, widget)
   const second = await create('one')

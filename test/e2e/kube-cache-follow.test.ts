@@ -30,10 +30,10 @@ test('creations, changes and deletions arrive in order, and late subscribers hea
   await setValue(ground, 'a', 'second')
   await setValue(ground, 'b', 'third')
   await removeConfigMap(ground, 'b')
-  await eventually(() => expect(heard).toContain('deleted b'), { withinMs: 3_000 })
+  await eventually(() => expect(heard).toContain('deleted b'), { withinMs: 10_000 })
   expect(heard).toEqual(['added a', 'added b', 'updated b=second', 'updated a=second', 'updated b=third', 'deleted b'])
   const late = listen(cache)
-  await eventually(() => expect(late).toEqual(['added a']), { withinMs: 1_000 })
+  await eventually(() => expect(late).toEqual(['added a']), { withinMs: 10_000 })
   await expectEqualToServer(ground, cache)
 })
 
@@ -50,9 +50,9 @@ test('an object that leaves the selection is deleted for the cache, and added wh
       { type: 'merge', body: { metadata: { labels: { e2e: value } } } },
     )
   await relabel('theirs')
-  await eventually(() => expect(cache.size).toBe(0), { withinMs: 3_000 })
+  await eventually(() => expect(cache.size).toBe(0), { withinMs: 10_000 })
   await relabel('ours')
-  await eventually(() => expect(cache.size).toBe(1), { withinMs: 3_000 })
+  await eventually(() => expect(cache.size).toBe(1), { withinMs: 10_000 })
   expect(heard).toEqual(['added wanderer', 'deleted wanderer', 'added wanderer'])
   expect(cache.get({ name: 'wanderer', namespace: ground.namespace })?.metadata.uid).toBe(object?.metadata.uid)
 })
@@ -64,7 +64,7 @@ test('an object near the size limit arrives whole, with every character', async 
   const value = '🧭é\n"\\'.repeat(90_000)
   await ground.admin.create(resources.configMaps, configMap(ground.namespace, 'large', value))
   const ref = { name: 'large', namespace: ground.namespace }
-  await eventually(() => expect(cache.get(ref)?.data?.['value']?.length).toBe(value.length), { withinMs: 5_000 })
+  await eventually(() => expect(cache.get(ref)?.data?.['value']?.length).toBe(value.length), { withinMs: 10_000 })
   expect(cache.get(ref)?.data?.['value'] === value).toBe(true)
   expect(cache.stats()).toMatchObject({ reconnects: 0, relists: 0 })
 })
@@ -101,7 +101,7 @@ test('pods are found by node and by owner, from the moment they are bound until 
   const { spec, ...unbound } = boundPod(namespace, 'late', 'nowhere', { metadata: { ownerReferences } })
   const { nodeName: _, ...rest } = spec ?? {}
   await admin.create(resources.pods, { ...unbound, spec: { ...rest, schedulerName: 'nobody' } } as PodObject)
-  await eventually(() => expect(names('byOwner', uid)).toEqual(['late', 'one', 'two']), { withinMs: 3_000 })
+  await eventually(() => expect(names('byOwner', uid)).toEqual(['late', 'one', 'two']), { withinMs: 10_000 })
   expect([...cache.indexKeys('byNode')].sort()).toEqual(['node-1', 'node-2'])
   const binding = {
     apiVersion: 'v1',
@@ -110,11 +110,11 @@ test('pods are found by node and by owner, from the moment they are bound until 
     target: { kind: 'Node', name: 'node-3' },
   }
   await admin.create(resources.pods, binding as KubeObject, { subresource: 'binding' })
-  await eventually(() => expect(names('byNode', 'node-3')).toEqual(['late']), { withinMs: 3_000 })
+  await eventually(() => expect(names('byNode', 'node-3')).toEqual(['late']), { withinMs: 10_000 })
 
   for (const name of ['one', 'late'])
     await admin.delete(resources.pods, { name, namespace }, { uid: 'any', gracePeriodSeconds: 0 })
-  await eventually(() => expect(names('byOwner', uid)).toEqual(['two']), { withinMs: 5_000 })
+  await eventually(() => expect(names('byOwner', uid)).toEqual(['two']), { withinMs: 10_000 })
   expect(names('byNode', 'node-1')).toEqual(['lonely'])
   expect([...cache.indexKeys('byNode')].sort()).toEqual(['node-1', 'node-2'])
 })

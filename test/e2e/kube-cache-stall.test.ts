@@ -31,7 +31,7 @@ test('a half-open connection is noticed after the configured silence and healed 
   }
   expect(errors).toEqual([])
 
-  await eventually(() => expect(heard).toContain(`updated beat=${beats}`), { withinMs: 2_000 })
+  await eventually(() => expect(heard).toContain(`updated beat=${beats}`), { withinMs: 10_000 })
   expect(proxy.stallWatches()).toBe(1)
   const stalledAt = performance.now()
   await beat()
@@ -39,7 +39,7 @@ test('a half-open connection is noticed after the configured silence and healed 
   await eventually(() => expect(heard).toContain(`updated beat=${beats}`), { withinMs: 10_000 })
   const healedMs = performance.now() - stalledAt
   expect(healedMs).toBeGreaterThanOrEqual(inactivityMs - 250)
-  expect(healedMs).toBeLessThan(inactivityMs + 1_500)
+  expect(healedMs).toBeLessThan(inactivityMs + 6_000)
   expect(errors).toMatchObject([{ code: 'Stalled' }])
   expect(heard).toEqual(['added beat', ...Array.from({ length: beats }, (_, index) => `updated beat=${index + 1}`)])
   expect(cache.stats()).toMatchObject({ relists: 0, reconnects: 1 })
@@ -52,10 +52,10 @@ test('where one resumed watch after the other stays silent, the cache distrusts 
   const { client, proxy } = await connectThroughProxy(context, ground)
   const cache = followConfigMaps(ground, client, { inactivityMs: 500 })
   await cache.waitForSync(ground.signal)
-  await eventually(() => expect(cache.stats().relists).toBeGreaterThanOrEqual(1), { withinMs: 5_000 })
+  await eventually(() => expect(cache.stats().relists).toBeGreaterThanOrEqual(1), { withinMs: 15_000 })
   // Silence alone must cost few requests: one watch per limit, not a storm.
   expect(client.counters().requests['GET configmaps 200']).toBeLessThanOrEqual(8)
   await setValue(ground, 'asleep', 'awake')
-  await eventually(() => expect([...cache.values()][0]?.data).toEqual({ value: 'awake' }), { withinMs: 3_000 })
+  await eventually(() => expect([...cache.values()][0]?.data).toEqual({ value: 'awake' }), { withinMs: 10_000 })
   expect(proxy.openWatches).toBeLessThanOrEqual(1)
 })

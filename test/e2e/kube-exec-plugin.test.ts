@@ -124,11 +124,11 @@ test('many calls that are refused at the same time ask the plugin for a new cred
 
 test('a call does not wait for a slow plugin beyond its deadline', async (context) => {
   const ground = await prepareGround(context)
-  const { client, willPrint } = await preparePlugin(context, ground, { delaySeconds: 2 })
+  const { client, willPrint } = await preparePlugin(context, ground, { delaySeconds: 6 })
   willPrint({ token: 'too late' })
   const { error, ms } = await timed(() =>
     client.get(resources.namespaces, { name: ground.namespace }, { deadlineMs: 500 }),
   )
   expect(error).toMatchObject({ code: 'Timeout' })
-  expect(ms).toBeLessThan(1_200)
+  expect(ms).toBeLessThan(5_000)
 })

@@ -61,11 +61,11 @@ test('a leader whose process was frozen knows on its first look that its term is
   expect(election.terms).toEqual([])
 
   child.kill('SIGSTOP')
-  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: leaseTimes.leaseDurationMs + 4_000 })
+  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: leaseTimes.leaseDurationMs + 10_000 })
   const heir = election.terms[0]
   await sleep(200)
   child.kill('SIGCONT')
-  await eventually(() => expect(lines.at(-1)?.refused).toBe('NotLeader'), { withinMs: 5_000 })
+  await eventually(() => expect(lines.at(-1)?.refused).toBe('NotLeader'), { withinMs: 15_000 })
 
   const beliefs = lines.filter((line) => line.at !== undefined)
   const lastSafeAt = Math.max(...beliefs.filter((line) => line.isSafe).map((line) => line.at ?? 0))

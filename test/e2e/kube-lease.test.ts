@@ -14,7 +14,7 @@ test.concurrent('of two candidates one leads, and when it gives the Lease back t
   const election = new Election(ground)
   await election.installLease()
   const first = election.enter('first', ground.admin)
-  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 3_000 })
+  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 10_000 })
   const second = election.enter('second', ground.admin)
   await sleep(leaseDurationMs + renewEveryMs)
   expect(election.terms).toMatchObject([{ who: 'first' }])
@@ -39,7 +39,7 @@ test.concurrent('when a leader dies without a word, the other takes over after t
   const election = new Election(ground)
   await election.installLease()
   const first = election.enter('first', ground.admin, { releaseOnStop: false })
-  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 3_000 })
+  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 10_000 })
   election.enter('second', ground.admin)
   await sleep(3 * renewEveryMs)
   first.stop()
@@ -62,7 +62,7 @@ test.concurrent('a leader that is cut off stops, and can write no more, before t
   const election = new Election(ground)
   await election.installLease()
   const first = election.enter('cut-off', client)
-  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 3_000 })
+  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 10_000 })
   election.enter('other', admin)
   await sleep(2 * renewEveryMs)
   const [old] = election.terms
@@ -76,7 +76,7 @@ test.concurrent('a leader that is cut off stops, and can write no more, before t
   election.expectOneAtATime()
   const stoppedMs = (old.endedAt ?? 0) - cutAt
   expect(stoppedMs).toBeGreaterThan(renewDeadlineMs - renewEveryMs * 2)
-  expect(stoppedMs).toBeLessThan(renewDeadlineMs + 500)
+  expect(stoppedMs).toBeLessThan(leaseDurationMs)
   expect(old.term.isSafe()).toBe(false)
   expect(old.term.signal.reason).toMatchObject({ code: 'NotLeader', token: old.token })
   await expect(write('too-late')).rejects.toMatchObject({ code: 'NotLeader' })
@@ -97,7 +97,7 @@ test.concurrent('a Lease that somebody deletes ends the term, and the next token
   const election = new Election(ground)
   await election.installLease()
   election.enter('first', ground.admin)
-  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 3_000 })
+  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 10_000 })
   // Somebody's label is nobody's business.
   const body = { metadata: { labels: { touched: 'yes' } } }
   await ground.admin.patch(resources.leases, election.lease, { type: 'merge', body })
@@ -107,7 +107,7 @@ test.concurrent('a Lease that somebody deletes ends the term, and the next token
 
   await ground.admin.delete(resources.leases, election.lease, { uid: 'any' })
   const deletedAt = Date.now()
-  await eventually(() => expect(election.terms[0]?.endedAt).toBeDefined(), { withinMs: 2 * renewEveryMs + 1_000 })
+  await eventually(() => expect(election.terms[0]?.endedAt).toBeDefined(), { withinMs: slackMs })
   // Newcomers that remember nothing.
   const [third, fourth] = [election.enter('third', ground.admin), election.enter('fourth', ground.admin)]
   await eventually(() => expect(election.terms).toHaveLength(2), { withinMs: leaseDurationMs + 2 * slackMs })
@@ -123,10 +123,10 @@ test.concurrent('a Lease in which somebody writes another holder ends the term a
   const election = new Election(ground)
   await election.installLease()
   election.enter('first', ground.admin)
-  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 3_000 })
+  await eventually(() => expect(election.terms).toHaveLength(1), { withinMs: 10_000 })
   const body = { spec: { holderIdentity: 'usurper' } }
   await ground.admin.patch(resources.leases, election.lease, { type: 'merge', body })
-  await eventually(() => expect(election.terms[0]?.endedAt).toBeDefined(), { withinMs: 2 * renewEveryMs + 1_000 })
+  await eventually(() => expect(election.terms[0]?.endedAt).toBeDefined(), { withinMs: slackMs })
   expect((await election.readLease()).spec?.holderIdentity).toBe('usurper')
   expect(String(election.terms[0]?.term.signal.reason)).toContain('somebody else')
 })

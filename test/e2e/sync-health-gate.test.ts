@@ -35,7 +35,7 @@ test('with --watch a newer commit ends the wait for the health of the one before
   const running = start('run', '--watch', '--yes', '--timeout', '90')
   await eventually(async () => expect(await read(resources.services, 'web')).toBeDefined(), { withinMs: 10_000 })
   repository.commit('another way', { 'web.yaml': balanced.replace('LoadBalancer', 'ClusterIP') })
-  await running.untilSaid('the namespace equals git', 20_000)
+  await running.untilSaid('the namespace equals git')
   running.signal('SIGINT')
   await running.finished
   expect((await sync('history')).stdout).toMatch(/Applied +another way[\s\S]*Superseded +a service/)
@@ -49,7 +49,7 @@ test('with --watch a newer commit also ends the wait of a wave for the one befor
   await eventually(async () => expect(await read(resources.services, 'web')).toBeDefined(), { withinMs: 10_000 })
   expect(await configMaps('late')).toEqual([])
   repository.commit('another way', { 'web.yaml': balanced.replace('LoadBalancer', 'ClusterIP') })
-  await running.untilSaid('the namespace equals git', 20_000)
+  await running.untilSaid('the namespace equals git')
   running.signal('SIGINT')
   await running.finished
   expect(await configMaps('late')).toEqual(['late'])
@@ -65,6 +65,6 @@ test('what controllers label as we do is no finding, and kinds of the whole clus
     'apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n'
   repository.commit('a service', { 'web.yaml': service, 'role.yaml': clusterRole })
   await run(0, '--cluster-kind', `ClusterRole.rbac.authorization.k8s.io=${role}`)
-  await expect.poll(() => admin.get(endpoints, { name: 'web', namespace }).catch(() => undefined)).toBeDefined()
+  await eventually(() => admin.get(endpoints, { name: 'web', namespace }), { withinMs: 20_000 })
   expect(await sync('verify')).toMatchObject({ code: 0, stdout: 'what is remembered is true\n' })
 })

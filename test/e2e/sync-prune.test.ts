@@ -238,7 +238,7 @@ test('a hundred config maps are deleted, and each is proven gone', async (contex
   expect(outcomes.every(({ is }) => is === 'Gone')).toBe(true)
   expect(new Set(gone).size).toBe(100)
   // The goal is 0.6 s on a quiet machine; tests do not have one.
-  expect(seconds).toBeLessThan(3)
+  expect(seconds).toBeLessThan(10)
   for await (const { items } of admin.list(resources.configMaps, { namespace })) {
     expect(items.map(({ metadata }) => metadata.name).filter((name) => name !== 'kube-root-ca.crt')).toEqual([
       'bystander',

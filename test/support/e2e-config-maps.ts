@@ -78,7 +78,7 @@ export function listen(cache: ResourceCache<ConfigMap>): string[] {
 }
 
 /** Passes when the cache holds exactly what the server has, in the same versions. */
-export async function expectEqualToServer(ground: Ground, cache: ResourceCache<ConfigMap>, withinMs = 5_000) {
+export async function expectEqualToServer(ground: Ground, cache: ResourceCache<ConfigMap>, withinMs = 15_000) {
   await eventually(
     async () => {
       const server = await serverFingerprint(ground.admin, cache.selection)

@@ -166,7 +166,7 @@ test.for<[string, string]>([
 ])('aliases do not unfold without end: %s', ([, text]) => {
   const before = performance.now()
   expect(problemOf(text).message).toMatch(/^aliases unfold it beyond all measure; /)
-  expect(performance.now() - before).toBeLessThan(1000)
+  expect(performance.now() - before).toBeLessThan(5_000)
 })
 
 test.for<[string, string]>([
@@ -177,7 +177,7 @@ test.for<[string, string]>([
 ])('nesting is bounded: %s', ([, text]) => {
   const before = performance.now()
   expect(problemOf(text).message).toMatch(/^it is nested beyond all measure; /)
-  expect(performance.now() - before).toBeLessThan(1000)
+  expect(performance.now() - before).toBeLessThan(5_000)
 })
 
 function levels(count: number, line: (level: number) => string): readonly string[] {
