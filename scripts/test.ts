@@ -36,9 +36,9 @@ const stages: readonly Stage[] = [
     // Each part has a control plane of its own, so that breaking one disturbs no other. Three keep two cores busy; with
     // more, what idles takes the time of what works, and leases run out. All that boots machines is in one part.
     parts: {
-      kube: ['kube-', 'api-', 'install-chart', 'install-image', 'soak', 'controller-', 'fleet-crash', 'fleet-two'],
-      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-reboot', 'agent-crash'],
-      dev: ['dev-', 'package-', 'install-commands', 'install-real', 'agent-real', 'sync-'],
+      kube: ['kube-', 'api-', 'package-', 'install-chart', 'install-image', 'soak', 'controller-', 'fleet-crash'],
+      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-reboot', 'fleet-two'],
+      dev: ['dev-', 'install-commands', 'install-real', 'agent-', 'sync-'],
     },
   },
 ]
