@@ -175,7 +175,7 @@ test('maxMaintenance: a label that somebody took away does not make room', async
   expect(await ask()).toMatchObject({ isPassed: true })
 })
 
-describe.skipIf(!hasPrometheus)('prometheusInstant', () => {
+describe.skipIf(!hasPrometheus)('prometheusInstant (needs a Prometheus)', () => {
   async function ask(prometheus: Prometheus, config: object, context: TestContext) {
     const pass = passOf({ nowMs: Date.now(), signal: context.signal })
     return askOf(prometheusInstant, { url: prometheus.url, query: 'vector(1)', expr: 'value == 1', ...config }, pass)

@@ -39,7 +39,7 @@ async function addressOf(test: Test, server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
+describe.skipIf(!hasPrometheus)('a real Prometheus (needs one)', () => {
   let prometheus: Prometheus
   beforeAll(async () => {
     const ends: Parameters<TestContext['onTestFinished']>[0][] = []
