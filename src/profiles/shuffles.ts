@@ -18,7 +18,7 @@ export interface Shuffle {
   /** Such as `deployment_web`. */
   readonly owner: string
   readonly namespace: string
-  /** What part of its owner's pods it is. Without a ready pod a DaemonSet counts as one; the original said infinity. */
+  /** What part of its owner's pods it is. An owner without pods counts as one with one; the original said infinity. */
   readonly perReplica: number
 }
 
@@ -34,24 +34,25 @@ function shuffleOf({ metadata }: PodObject, views: WorkloadViews): Shuffle | und
   const ref = { namespace, name: owner.name }
   switch (owner.kind) {
     case 'DaemonSet':
-      return shuffle('daemon_set', ref, 1 / Math.max(1, views.daemonSets.get(ref)?.status?.numberReady ?? 0))
+      return shuffle('daemon_set', ref, partOf(views.daemonSets.get(ref)?.status?.numberReady))
     case 'StatefulSet':
-      return shuffle('stateful_set', ref, perReplica(views.statefulSets.get(ref)))
+      return shuffle('stateful_set', ref, partOf(views.statefulSets.get(ref)?.spec?.replicas))
     case 'ReplicaSet': {
       const set = views.replicaSets.get(ref)
       const above = set?.metadata.ownerReferences?.[0]
       if (!set || (above && above.kind !== 'Deployment')) return undefined
-      if (!above) return shuffle('replica_set', ref, perReplica(set))
+      if (!above) return shuffle('replica_set', ref, partOf(set.spec?.replicas))
       const upper = { namespace, name: above.name }
-      return shuffle('deployment', upper, perReplica(views.deployments.get(upper)))
+      return shuffle('deployment', upper, partOf(views.deployments.get(upper)?.spec?.replicas))
     }
     default:
       return undefined
   }
 }
 
-function perReplica(workload: WorkloadObject | undefined): number {
-  return 1 / (workload?.spec?.replicas ?? 1)
+/** Scaled to zero, an owner may still have a pod that is on its way out. */
+function partOf(count = 1): number {
+  return 1 / Math.max(1, count)
 }
 
 function shuffle(kind: string, { namespace, name }: { namespace: string; name: string }, part: number): Shuffle {
