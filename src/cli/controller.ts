@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { podNamespace } from '../kube/index.ts'
 import { bareProgram } from './bare-program.ts'
 import { addClusterOptions, type ClusterFlags } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { defaultHttpHost, durationOption, logLevel, wholeNumber } from './options.ts'
+import { defaultHttpHost, durationOption, isInPod, logLevel, wholeNumber } from './options.ts'
 
 export interface ControllerSettings extends ClusterFlags {
   readonly namespace: string
@@ -18,6 +19,8 @@ export interface ControllerSettings extends ClusterFlags {
   readonly logLevel: string
   /** The file of maintenance profiles; none if there are none. */
   readonly profiles?: string
+  /** Where the lease of maintenance-controller is, which is held while profiles act. */
+  readonly originalLeaseNamespace: string
   /** Profiles decide, and change nothing. */
   readonly isDryRun: boolean
   /** Further places to answer at, as deployments of maintenance-controller expect it. */
@@ -30,12 +33,22 @@ export interface ControllerSettings extends ClusterFlags {
 export interface Address {
   readonly host: string
   readonly port: number
+  /** Nobody asked for it: if it is taken, the controller does without. */
+  readonly isOptional?: true
 }
 
 type ControllerFlags = Omit<
   ControllerSettings,
-  'identity' | 'isDryRun' | 'metricsAddress' | 'healthAddress' | 'metricsTimeoutMs'
+  | 'namespace'
+  | 'originalLeaseNamespace'
+  | 'identity'
+  | 'isDryRun'
+  | 'metricsAddress'
+  | 'healthAddress'
+  | 'metricsTimeoutMs'
 > & {
+  readonly namespace?: string
+  readonly originalLeaseNamespace?: string
   readonly metricsTimeout: number
   readonly profilesDryRun?: true
   readonly metricsAddr?: Address
@@ -47,6 +60,8 @@ type ControllerFlags = Omit<
 
 /** Where maintenance-controller looks for it. */
 const usualFile = 'config/maintenance.yaml'
+/** Where maintenance-controller answers if it is not told otherwise, and where its Deployment has it probed. */
+const usualHealthPort = 8081
 
 type Start = (settings: ControllerSettings, signal: AbortSignal) => Promise<void>
 
@@ -66,7 +81,10 @@ export function addControllerCommand(program: Command, context: CliContext, star
   controller.parseOptions = (args) => parseOptions(args.map(asLongOption))
   controller
     .description('run the controller; in a cluster its Deployment does this')
-    .option('--namespace <name>', 'where the leader lease is', env['POD_NAMESPACE'] ?? 'fettle-system')
+    .option(
+      '--namespace <name>',
+      'where the leader lease is (default: the namespace of the pod, or else "fettle-system")',
+    )
     .option('--lease-name <name>', 'name of the leader lease', 'fettle-controller')
     .option(
       '--lease-seconds <count>',
@@ -82,6 +100,10 @@ export function addControllerCommand(program: Command, context: CliContext, star
     )
     .addOption(logLevel())
     .option('--profiles <file>', `maintenance profiles; without it ${usualFile}, if that is there`)
+    .option(
+      '--original-lease-namespace <name>',
+      'where maintenance-controller has its lease, which is held while profiles act (default: that of --namespace)',
+    )
     .option('--profiles-dry-run', 'profiles say what they would do, and change nothing')
     .addOption(
       new Option('--metrics-addr <address>', 'also serve /metrics and /api/v1/info here, such as :8082').argParser(
@@ -89,7 +111,10 @@ export function addControllerCommand(program: Command, context: CliContext, star
       ),
     )
     .addOption(
-      new Option('--health-addr <address>', 'also serve /healthz and /readyz here, such as :8081').argParser(addressOf),
+      new Option(
+        '--health-addr <address>',
+        `also serve /healthz and /readyz here; without it on :${usualHealthPort}, if ${usualFile} was found and the port is free`,
+      ).argParser(addressOf),
     )
     .option(
       '--metrics-timeout <duration>',
@@ -105,22 +130,37 @@ export function addControllerCommand(program: Command, context: CliContext, star
         )
       const { metricsAddr, healthAddr, metricsTimeout, profilesDryRun, kubecontext, profiles, ...settings } = flags
       const file = profiles ?? (existsSync(usualFile) ? usualFile : undefined)
+      // Found and not named: it may be the Deployment of maintenance-controller, and whoever does not answer is killed.
+      const isInPlace = profiles === undefined && file !== undefined
+      const health = healthAddr ?? (isInPlace ? usualHealthAddress() : undefined)
+      const namespace = flags.namespace ?? (await defaultNamespace(env))
       await start(
         {
           ...settings,
+          namespace,
+          originalLeaseNamespace: flags.originalLeaseNamespace ?? namespace,
           metricsTimeoutMs: metricsTimeout,
           ...(kubecontext === undefined ? {} : { context: kubecontext }),
           ...(file === undefined ? {} : { profiles: file }),
           ...(metricsAddr === undefined ? {} : { metricsAddress: metricsAddr }),
-          ...(healthAddr === undefined ? {} : { healthAddress: healthAddr }),
+          ...(health === undefined ? {} : { healthAddress: health }),
           isDryRun: profilesDryRun === true,
-          identity: env['POD_NAME'] ?? `${hostname()}-${process.pid}`,
+          identity: env['POD_NAME'] ?? (isInPod(env) ? hostname() : `${hostname()}-${process.pid}`),
         },
         context.signal,
       )
       // It was told to stop and did: to whoever runs it that is success.
       context.exitCode(0)
     })
+}
+
+/** Where this pod is, as our manifests say it, or as every account says it; maintenance-controller looks there, too. */
+export async function defaultNamespace(env: NodeJS.ProcessEnv, accountFolder?: string): Promise<string> {
+  return env['POD_NAMESPACE'] || ((await podNamespace(accountFolder)) ?? 'fettle-system')
+}
+
+function usualHealthAddress(): Address {
+  return { host: defaultHttpHost(), port: usualHealthPort, isOptional: true }
 }
 
 /** What deployments of maintenance-controller say, so that they need not change: what has no meaning here is taken and ignored. */

@@ -1,5 +1,5 @@
 export { type AgentSettings, createAgentProgram } from './agent.ts'
 export type { CliContext } from './context.ts'
-export { type ControllerSettings, createControllerProgram } from './controller.ts'
+export { type Address, type ControllerSettings, createControllerProgram } from './controller.ts'
 export { createProgram } from './program.ts'
 export { createSyncProgram } from './sync.ts'

@@ -23,5 +23,10 @@ export const logLevel = () =>
 
 /** In a pod the kubelet asks from outside; on a terminal nobody else should. */
 export function defaultHttpHost(): string {
-  return process.env['POD_NAME'] ? '0.0.0.0' : '127.0.0.1'
+  return isInPod() ? '0.0.0.0' : '127.0.0.1'
+}
+
+/** Our manifests give a pod its name; every other pod, such as one made for maintenance-controller, has the address of its cluster. */
+export function isInPod(env: NodeJS.ProcessEnv = process.env): boolean {
+  return Boolean(env['POD_NAME'] || env['KUBERNETES_SERVICE_HOST'])
 }

@@ -16,8 +16,9 @@ import {
 } from '../kube/index.ts'
 import { NotifyCounts, runNotify } from '../notify/index.ts'
 import { BlockerBoard, Heartbeats, openViews, openWindowViews, runQueue, runWindowStatus } from '../queue/index.ts'
-import { type HttpOptions, type HttpServer, metricsText, startHttp } from '../server/index.ts'
+import { metricsText } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
+import { startListeners } from './listeners.ts'
 import { Profiles } from './profiles.ts'
 
 /** The controller: all replicas watch and answer, one of them leads and writes. Returns after a graceful stop. */
@@ -70,7 +71,9 @@ export async function runController(settings: ControllerSettings, signal: AbortS
     ...(profiles ? { info: (isForwarded: boolean) => profiles.info(isForwarded) } : {}),
     ...(token ? { token } : {}),
   }
-  const listeners = await startListeners(settings, pages)
+  const { httpHost: host, httpPort: port, metricsAddress, healthAddress } = settings
+  const places = [{ host, port }, ...[metricsAddress, healthAddress].flatMap((place) => place ?? [])]
+  const listeners = await startListeners(places, pages, log)
   log.info({ version: manifest.version, port: listeners[0]?.port }, 'started')
   try {
     await caches.waitForSync(signal)
@@ -86,6 +89,7 @@ export async function runController(settings: ControllerSettings, signal: AbortS
         onEvent: (event) => {
           if (event.type === 'trouble')
             log.warn({ why: messageOf(event.error) }, 'the leader lease could not be read or written')
+          else if (event.type === 'waits') log.info({ leader: event.holder }, 'leadership awaited')
           else
             log.info(
               { token: event.token, ...(event.type === 'ended' ? { why: messageOf(event.reason) } : {}) },
@@ -143,18 +147,6 @@ export async function runController(settings: ControllerSettings, signal: AbortS
     client.close()
     log.info({}, 'stopped')
   }
-}
-
-/** One for each port that is asked for, however many roles it has. All of them answer the same. */
-async function startListeners(
-  { httpHost, httpPort, metricsAddress, healthAddress }: ControllerSettings,
-  pages: Omit<HttpOptions, 'host' | 'port'>,
-): Promise<HttpServer[]> {
-  const asked = [{ host: httpHost, port: httpPort }, ...[metricsAddress, healthAddress].flatMap((one) => one ?? [])]
-  const places = asked.filter(({ port }, index) => asked.findIndex((other) => other.port === port) === index)
-  const listeners: HttpServer[] = []
-  for (const place of places) listeners.push(await startHttp({ ...pages, ...place }))
-  return listeners
 }
 
 /** A leader that cannot renew stops after two thirds of the time, and renews five times in it. */

@@ -30,16 +30,17 @@ export async function loadInCluster(options: InClusterOptions = {}): Promise<Clu
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     tls: { ca: rotatingFile(join(folder, 'ca.crt'), 'certificate authority of the cluster', clock) },
     credentials: tokenFile(token),
-    namespace: await readNamespace(join(folder, 'namespace')),
+    // Only commands without a namespace miss it.
+    namespace: (await podNamespace(folder)) ?? 'default',
     source: 'the service account of this pod',
   }
 }
 
-async function readNamespace(file: string): Promise<string> {
+/** Where the pod that this runs in lies. Nothing outside of pods, and in those whose hand-made mount leaves it out. */
+export async function podNamespace(folder: string = serviceAccountFolder): Promise<string | undefined> {
   try {
-    return (await readFile(file, 'utf8')).trim() || 'default'
+    return (await readFile(join(folder, 'namespace'), 'utf8')).trim() || undefined
   } catch {
-    // Hand-made mounts often leave it out, and only commands without a namespace miss it.
-    return 'default'
+    return undefined
   }
 }

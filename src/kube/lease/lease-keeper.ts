@@ -41,6 +41,11 @@ export class LeaseKeeper {
     this.#callDeadlineMs = times.renewDeadlineMs / 3
   }
 
+  /** Who had it when it was last read or written. */
+  get holder(): string {
+    return this.#lease?.spec?.holderIdentity ?? ''
+  }
+
   /** Reads the Lease, or creates it. Answers after how many milliseconds it may be taken, if it does not change. */
   async look(signal: AbortSignal): Promise<number> {
     const lease = (await this.#read(signal)) ?? (await this.#create(signal))

@@ -91,6 +91,31 @@ describe('becoming the leader', () => {
     expect(b.term()?.token).toBeGreaterThan(a.term()?.token ?? 0)
   })
 
+  test('who waits is told for whom: once, and again when it is somebody else, or after trouble', async () => {
+    const [server, clock] = [installed(), new FakeClock()]
+    candidate(server, clock)
+    await clock.advance(0)
+    const b = candidate(server, clock, { identity: 'b' })
+    const told = () => b.events.map((event) => (event.type === 'waits' ? `waits for ${event.holder}` : event.type))
+    await clock.advance(60_000)
+    expect(told()).toEqual(['waits for a_00000000'])
+    b.state.fate = 'lost before'
+    await clock.advance(3_000)
+    b.state.fate = 'answered'
+    await clock.advance(3_000)
+    expect(told().slice(1)).toEqual(['trouble', 'waits for a_00000000'])
+    server.edit((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'c_1' } }))
+    await clock.advance(6_000)
+    expect(told().slice(3)).toEqual(['waits for c_1'])
+  })
+
+  test('a Lease that nobody has, and nobody gave back, is waited for as well', async () => {
+    const clock = new FakeClock()
+    const a = candidate(new FakeLeaseServer(), clock)
+    await clock.advance(10_000)
+    expect(a.events).toEqual([{ type: 'waits', holder: '' }])
+  })
+
   test('a label that changes all the time is no sign of life', async () => {
     const [server, clock] = [installed(), new FakeClock()]
     const a = candidate(server, clock)

@@ -31,6 +31,8 @@ export type LeaderEvent =
   | { readonly type: 'acquired'; readonly token: number; readonly identity: string }
   /** `error` is what the work threw, if it did. */
   | { readonly type: 'ended'; readonly token: number; readonly reason: unknown; readonly error?: unknown }
+  /** Somebody else holds it, told once for each, and again after trouble. Empty: nobody does, but nobody gave it back. */
+  | { readonly type: 'waits'; readonly holder: string }
   /** A request failed; it will be tried again. */
   | { readonly type: 'trouble'; readonly error: unknown }
 
@@ -60,6 +62,7 @@ export async function runAsLeader(options: LeaderOptions, work: (term: LeaderTer
 
 async function campaign(options: LeaderOptions, times: LeaseTimes, keeper: LeaseKeeper): Promise<Term | undefined> {
   const { clock, signal } = options
+  let told: string | undefined
   while (!signal.aborted) {
     let waitMs = times.renewEveryMs
     try {
@@ -72,9 +75,13 @@ async function campaign(options: LeaderOptions, times: LeaseTimes, keeper: Lease
           if (term.isSafe()) return term
         }
         waitMs = times.renewEveryMs
+      } else if (keeper.holder !== told) {
+        told = keeper.holder
+        options.onEvent?.({ type: 'waits', holder: told })
       }
     } catch (error) {
       if (signal.aborted) return undefined
+      told = undefined
       options.onEvent?.({ type: 'trouble', error })
     }
     await pause(options, waitMs, signal)
