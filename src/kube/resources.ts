@@ -36,6 +36,8 @@ export const podDisruptionBudgets = inNamespaces('policy', 'v1', 'poddisruptionb
 export const volumeAttachments = clusterWide('storage.k8s.io', 'v1', 'volumeattachments', 'VolumeAttachment')
 export const leases = inNamespaces('coordination.k8s.io', 'v1', 'leases', 'Lease')
 export const events = inNamespaces('events.k8s.io', 'v1', 'events', 'Event')
+/** The same objects in their older shape. */
+export const coreEvents = inNamespaces('', 'v1', 'events', 'Event')
 export const customResourceDefinitions = clusterWide(
   'apiextensions.k8s.io',
   'v1',

@@ -1,7 +1,23 @@
 import { expect, test } from 'vitest'
-import { type EventNote, EventRecorder, type KubeClient, type KubeObject, resources } from '../../src/kube/index.ts'
+import {
+  connect,
+  type EventNote,
+  EventRecorder,
+  fixedCredential,
+  type KubeClient,
+  type KubeObject,
+  resources,
+  Secret,
+} from '../../src/kube/index.ts'
 import { systemClock } from '../../src/time/index.ts'
-import { connectThroughProxy, eventually, type Ground, prepareGround } from '../support/e2e-cluster.ts'
+import {
+  connectThroughProxy,
+  createAccount,
+  eventually,
+  type Ground,
+  prepareGround,
+  requestToken,
+} from '../support/e2e-cluster.ts'
 import { createConfigMaps } from '../support/e2e-config-maps.ts'
 
 interface StoredEvent extends KubeObject {
@@ -126,4 +142,44 @@ test('an event recorded while the server is away is delivered once when it is ba
     { withinMs: 8_000 },
   )
   expect(await recorder.stop(AbortSignal.timeout(5_000))).toMatchObject({ created: 1, failed: 0, dropped: 0 })
+})
+
+test('an account that may write events to the API of old only is heard all the same, with its counts', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace, config } = ground
+  const account = await createAccount(ground, 'old')
+  const metadata = { name: 'old-events', namespace }
+  const rules = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]
+  await admin.create(resources.roles, { metadata, rules } as KubeObject)
+  await admin.create(resources.roleBindings, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+    subjects: [{ kind: 'ServiceAccount', name: account.name, namespace }],
+  } as KubeObject)
+  const token = new Secret(await requestToken(admin, account))
+  const client = connect({ ...config, credentials: fixedCredential({ token }) }, { component: 'e2e' })
+  context.onTestFinished(() => client.close())
+  const regarding = await subject(ground)
+  const note = { regarding, type: 'Warning', reason: 'Old', action: 'Try', note: 'Heard.' } as const
+  // The API server's own view of roles follows a moment later.
+  await eventually(
+    async () => {
+      const probe = recorderFor(client)
+      probe.record({ ...note, note: 'Probe.' })
+      expect(await probe.stop(AbortSignal.timeout(5_000))).toMatchObject({ created: 1 })
+    },
+    { withinMs: 10_000 },
+  )
+  const recorder = recorderFor(client)
+  for (const count of [1, 2]) {
+    recorder.record(note)
+    await eventually(
+      async () =>
+        expect((await eventsOf(ground)).filter((event) => event.note === 'Heard.')).toMatchObject([
+          { ...note, deprecatedCount: count, deprecatedSource: { component: 'fettle.dev/e2e' } },
+        ]),
+      { withinMs: 5_000 },
+    )
+  }
+  expect(await recorder.stop(AbortSignal.timeout(5_000))).toMatchObject({ created: 1, patched: 1, failed: 0 })
 })

@@ -67,6 +67,27 @@ export function eventObject(note: EventNote, reporter: EventReporter, name: stri
   }
 }
 
+/** The same in the API of old, where the time of the last one stands beside their number. */
+export function coreEventObject(
+  { note, regarding, eventTime, reportingController, ...event }: EventObject,
+  count: number,
+  lastMs: number,
+): KubeObject {
+  const more = {
+    involvedObject: regarding,
+    message: note,
+    firstTimestamp: eventTime,
+    source: { component: reportingController },
+    reportingComponent: reportingController,
+    ...coreEventTally(count, lastMs),
+  }
+  return { ...event, ...more, apiVersion: 'v1' }
+}
+
+export function coreEventTally(count: number, lastMs: number) {
+  return { count, lastTimestamp: microTime(lastMs * 1000) }
+}
+
 export function eventSeries(count: number, lastMs: number): EventSeries {
   return { count, lastObservedTime: microTime(lastMs * 1000) }
 }

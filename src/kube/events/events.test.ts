@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../time/fake-clock.ts'
 import { ApiError, type KubeErrorCode } from '../errors.ts'
-import { cutToBytes, type EventNote, type EventObject, eventName } from './event-record.ts'
+import type { Resource } from '../resource.ts'
+import { cutToBytes, type EventNote, type EventObject, type EventSeries, eventName } from './event-record.ts'
 import { EventRecorder, type EventRecorderOptions } from './events.ts'
 
 const never = new AbortController().signal
@@ -13,6 +14,7 @@ function noteOf(note: Partial<EventNote> = {}): EventNote {
 
 interface Sent {
   readonly verb: 'create' | 'patch'
+  readonly group: string
   readonly name: string
   readonly count: number
 }
@@ -28,13 +30,18 @@ function bench(options: Partial<EventRecorderOptions> = {}) {
     if (code) throw new ApiError({ code, method: 'POST', path: '/events', seen: 'as the test wanted' })
   }
   const client = {
-    create: (_: unknown, object: EventObject) => {
-      sent.push({ verb: 'create', name: object.metadata.name ?? '', count: object.series?.count ?? 1 })
+    create: ({ group }: Resource, object: EventObject & { readonly count?: number }) => {
+      const count = object.series?.count ?? object.count ?? 1
+      sent.push({ verb: 'create', group, name: object.metadata.name ?? '', count })
       objects.push(object)
       return Promise.resolve().then(refuse)
     },
-    patch: (_: unknown, ref: { name: string }, patch: { body: { series: { count: number } } }) => {
-      sent.push({ verb: 'patch', name: ref.name, count: patch.body.series.count })
+    patch: (
+      { group }: Resource,
+      ref: { name: string },
+      { body }: { body: { series?: EventSeries; count?: number } },
+    ) => {
+      sent.push({ verb: 'patch', group, name: ref.name, count: body.series?.count ?? body.count ?? 0 })
       return Promise.resolve().then(refuse)
     },
   } as unknown as EventRecorderOptions['client']
@@ -170,10 +177,71 @@ describe('trouble', () => {
     await clock.advance(10_000)
     expect(tally()).toEqual(['create 1', 'create 1', 'create 1'])
     expect(recorder.stats()).toMatchObject({ created: 1, failed: 0 })
-    refusals.push('Forbidden')
-    recorder.record(noteOf({ note: 'in a namespace that is being deleted' }))
+    refusals.push('Invalid')
+    recorder.record(noteOf({ note: 'that the server does not like' }))
     await clock.advance(0)
     expect(recorder.stats()).toMatchObject({ created: 1, failed: 1 })
+  })
+
+  test('who may write events to the API of old only does so, and asks the other one once', async () => {
+    const { clock, recorder, refusals, sent, objects } = bench()
+    const asked = () => sent.map(({ verb, group, count }) => `${verb} ${group || 'core'} ${count}`)
+    refusals.push('Forbidden')
+    for (const afterMs of [1_000, 0]) {
+      recorder.record(noteOf())
+      await clock.advance(afterMs)
+    }
+    expect(asked()).toEqual(['create events.k8s.io 1', 'create core 1', 'patch core 2'])
+    recorder.record(noteOf({ note: 'Another.' }))
+    recorder.record(noteOf({ note: 'Another.' }))
+    await clock.advance(0)
+    expect(asked().slice(3)).toEqual(['create core 2'])
+    expect(new Set(sent.map(({ name }) => name)).size).toBe(2)
+    expect(recorder.stats()).toMatchObject({ created: 2, patched: 1, failed: 0 })
+    expect(objects[1]).toEqual({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'worker-1.19b76daa8008000000', namespace: 'default' },
+      involvedObject: node,
+      type: 'Normal',
+      reason: 'Drained',
+      action: 'Drain',
+      message: 'All pods have left.',
+      source: { component: 'fettle.dev/controller' },
+      reportingComponent: 'fettle.dev/controller',
+      reportingInstance: 'fettle-0',
+      firstTimestamp: '2026-01-01T00:00:00.000000Z',
+      lastTimestamp: '2026-01-01T00:00:00.000000Z',
+      count: 1,
+    })
+  })
+
+  test('where both are forbidden, as in a namespace that is being deleted, the next event is written as ever', async () => {
+    const { clock, recorder, refusals, sent } = bench()
+    refusals.push('Forbidden', 'Forbidden')
+    recorder.record(noteOf({ regarding: { ...node, kind: 'Pod', namespace: 'ending' } }))
+    await clock.advance(0)
+    recorder.record(noteOf())
+    await clock.advance(0)
+    expect(sent.map(({ group }) => group)).toEqual(['events.k8s.io', '', 'events.k8s.io'])
+    expect(recorder.stats()).toMatchObject({ created: 1, failed: 1 })
+  })
+
+  test('an answer that got lost is recognised in the API of old, too', async () => {
+    const { clock, recorder, refusals, sent } = bench()
+    refusals.push('Forbidden', 'UnknownOutcome', 'Forbidden', 'AlreadyExists')
+    recorder.record(noteOf())
+    await clock.advance(10_000)
+    recorder.record(noteOf())
+    await clock.advance(0)
+    expect(sent.map(({ verb, group }) => `${verb} ${group || 'core'}`)).toEqual([
+      'create events.k8s.io',
+      'create core',
+      'create events.k8s.io',
+      'create core',
+      'patch core',
+    ])
+    expect(recorder.stats()).toMatchObject({ created: 1, patched: 1, failed: 0 })
   })
 
   test('nothing that is recorded can throw', () => {

@@ -2,10 +2,12 @@ import type { Clock } from '../../time/index.ts'
 import { abortable } from '../abortable.ts'
 import { backoffMs } from '../backoff.ts'
 import type { KubeClient } from '../door.ts'
-import { isAlreadyExists, isNotFound, isRetryable } from '../errors.ts'
+import { isAlreadyExists, isForbidden, isNotFound, isRetryable } from '../errors.ts'
 import { LinkedList } from '../linked-list.ts'
-import { events } from '../resources.ts'
+import { coreEvents, events } from '../resources.ts'
 import {
+  coreEventObject,
+  coreEventTally,
   type EventNote,
   type EventReporter,
   eventKey,
@@ -57,6 +59,13 @@ interface Series {
   /** What the API server knows; 0 before the event is created. */
   sentCount: number
   isWaiting: boolean
+  /** It was written to the API of old, and is raised there. */
+  isCore: boolean
+}
+
+interface Call {
+  readonly signal: AbortSignal
+  readonly deadlineMs: number
 }
 
 interface Bucket {
@@ -81,6 +90,8 @@ export class EventRecorder {
   readonly #stopped = new AbortController()
   #sending: Promise<void> | undefined
   #isClosed = false
+  /** Only the API of old is open to this account. */
+  #isCoreOnly = false
   #names = 0
   #counts = { recorded: 0, created: 0, patched: 0, dropped: 0, failed: 0 }
 
@@ -131,7 +142,7 @@ export class EventRecorder {
         return
       }
       const name = this.#newName(note, now)
-      series = { note, name, firstMs: now, lastMs: now, count: 1, sentCount: 0, isWaiting: false }
+      series = { note, name, firstMs: now, lastMs: now, count: 1, sentCount: 0, isWaiting: false, isCore: false }
       this.#series.set(key, series)
     }
     this.#enqueue(series)
@@ -191,21 +202,17 @@ export class EventRecorder {
     if (series.sentCount === 0) this.#series.delete(eventKey(series.note))
   }
 
-  async #send(series: Series, call: { readonly signal: AbortSignal; readonly deadlineMs: number }): Promise<void> {
+  async #send(series: Series, call: Call): Promise<void> {
     const { client, clock } = this.#options
-    const { note, count, lastMs } = series
-    const tally = count > 1 ? { series: eventSeries(count, lastMs) } : {}
+    const { note, count, lastMs, isCore } = series
     try {
       if (series.sentCount > 0) {
         const ref = { name: series.name, namespace: eventNamespace(note.regarding) }
-        await client.patch(events, ref, { type: 'merge', body: tally }, call)
+        const body = isCore ? coreEventTally(count, lastMs) : { series: eventSeries(count, lastMs) }
+        await client.patch(isCore ? coreEvents : events, ref, { type: 'merge', body }, call)
         this.#counts.patched++
       } else {
-        await client.create(
-          events,
-          { ...eventObject(note, this.#options, series.name, series.firstMs), ...tally },
-          call,
-        )
+        await this.#create(series, call)
         this.#counts.created++
       }
     } catch (error) {
@@ -220,5 +227,25 @@ export class EventRecorder {
       this.#counts.created++
     }
     series.sentCount = count
+  }
+
+  /** Accounts of older programs, maintenance-controller's among them, may write events to the API of old only. */
+  async #create(series: Series, call: Call): Promise<void> {
+    const { client } = this.#options
+    const { note, name, firstMs, count, lastMs } = series
+    const event = eventObject(note, this.#options, name, firstMs)
+    if (!this.#isCoreOnly)
+      try {
+        await client.create(events, count > 1 ? { ...event, series: eventSeries(count, lastMs) } : event, call)
+        series.isCore = false
+        return
+      } catch (error) {
+        if (!isForbidden(error)) throw error
+      }
+    // Noted before: if the answer gets lost, it is raised where it may be.
+    series.isCore = true
+    await client.create(coreEvents, coreEventObject(event, count, lastMs), call)
+    // Only now: a namespace that is being deleted forbids both, and says nothing about the account.
+    this.#isCoreOnly = true
   }
 }
