@@ -89,8 +89,10 @@ export async function runController(settings: ControllerSettings, signal: AbortS
         onEvent: (event) => {
           if (event.type === 'trouble')
             log.warn({ why: messageOf(event.error) }, 'the leader lease could not be read or written')
-          else if (event.type === 'waits') log.info({ leader: event.holder }, 'leadership awaited')
-          else
+          else if (event.type === 'waits') {
+            // A lease that is new has no holder, and is worth no line.
+            if (event.holder !== '') log.info({ leader: event.holder }, 'somebody else leads')
+          } else
             log.info(
               { token: event.token, ...(event.type === 'ended' ? { why: messageOf(event.reason) } : {}) },
               `leadership ${event.type}`,

@@ -5,6 +5,7 @@ import {
   EventRecorder,
   fencedClient,
   type KubeClient,
+  type LeaderEvent,
   type LeaderTerm,
   resources,
   runAsLeader,
@@ -25,6 +26,7 @@ import type { QueueViews, WindowViews } from '../queue/index.ts'
 import type { ProfileFigures } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
 import { askLeader } from './leader-info.ts'
+import { ProfilesTurn } from './profiles-turn.ts'
 
 export interface ProfilesDoors {
   readonly client: ConnectedClient
@@ -47,12 +49,16 @@ export class Profiles {
   readonly #file: ConfigFile
   readonly #board = new InfoBoard()
   readonly #counts = new ProfileCounts()
+  readonly #lease
+  readonly #turn: ProfilesTurn
   readonly #workloads
 
   constructor(path: string, settings: ControllerSettings, doors: ProfilesDoors) {
     const { caches, log, signal } = doors
     this.#settings = settings
     this.#doors = doors
+    this.#lease = { namespace: settings.originalLeaseNamespace, name: originalLease }
+    this.#turn = new ProfilesTurn(this.#lease, log)
     this.#file = new ConfigFile(path, { plugins, clock: systemClock, env: () => process.env, signal })
     const cacheOf = (resource: (typeof resources)[keyof typeof resources]) =>
       caches.of<WorkloadObject>({ resource, trim: onlyWhatIsCounted })
@@ -74,7 +80,7 @@ export class Profiles {
 
   /** Sentences for the page that says whether the controller is ready. */
   problems(): readonly string[] {
-    return this.#file.errors()
+    return [...this.#file.errors(), ...this.#turn.remarks()]
   }
 
   /** What the leader knows, whichever replica is asked. */
@@ -87,13 +93,20 @@ export class Profiles {
 
   figures(): ProfileFigures {
     const { problems, isCurrent } = this.#file.state()
-    return { ...this.#counts.all(), nodes: [...this.#board.states()], isFileCurrent: isCurrent, fileProblems: problems }
+    return {
+      ...this.#counts.all(),
+      nodes: [...this.#board.states()],
+      overdueDrains: [...this.#board.overdueDrains()],
+      isActive: this.#turn.isActive,
+      isFileCurrent: isCurrent,
+      fileProblems: problems,
+    }
   }
 
   /** While Fettle leads: but only while the original does not. Both leases are held as long as anything is done. */
   async run(term: LeaderTerm, signal: AbortSignal): Promise<void> {
-    const { client, log } = this.#doors
-    const { namespace, isDryRun } = this.#settings
+    const { client } = this.#doors
+    const { isDryRun } = this.#settings
     const fenced = fencedClient(client, term)
     // Beside the original, which keeps its lease: nothing is changed, so nobody has to stop for it.
     if (isDryRun) return await this.#act(fenced, signal)
@@ -102,37 +115,45 @@ export class Profiles {
       client,
       clock: systemClock,
       random: Math.random,
-      lease: { namespace, name: originalLease },
+      lease: this.#lease,
       // The original takes what stands before the first _ for the name of its pod.
       identity: `${process.env['POD_NAME'] ?? hostname()}_fettle`,
       signal,
+      onEvent: (event: LeaderEvent) => this.#turn.note(event),
     }
-    await runAsLeader(options, async (original) => {
-      log.info({ lease: originalLease }, 'profiles begin')
-      await this.#act(fencedClient(fenced, original), AbortSignal.any([signal, original.signal]))
-    })
+    try {
+      await runAsLeader(options, (original) =>
+        this.#act(fencedClient(fenced, original), AbortSignal.any([signal, original.signal])),
+      )
+    } finally {
+      this.#turn.leave()
+    }
   }
 
   async #act(client: KubeClient, signal: AbortSignal): Promise<void> {
     const { log, views, windows } = this.#doors
     const recorder = this.#recorder(client)
-    await runProfiles(
-      {
-        client,
-        clock: systemClock,
-        random: Math.random,
-        log,
-        recorder,
-        views,
-        windows,
-        workloads: this.#workloads,
-        config: this.#file,
-        board: this.#board,
-        counts: this.#counts,
-        isDryRun: this.#settings.isDryRun,
-      },
-      signal,
-    )
+    const ports = {
+      client,
+      clock: systemClock,
+      random: Math.random,
+      log,
+      recorder,
+      views,
+      windows,
+      workloads: this.#workloads,
+      config: this.#file,
+      board: this.#board,
+      counts: this.#counts,
+      isDryRun: this.#settings.isDryRun,
+    }
+    try {
+      await runProfiles(ports, signal)
+    } finally {
+      // From now on somebody else knows better.
+      this.#board.forgetNodes()
+      this.#counts.forgetNodes()
+    }
     await recorder.stop(AbortSignal.timeout(2_000))
   }
 

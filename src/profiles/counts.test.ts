@@ -39,3 +39,11 @@ test('who is overdue is known until it no longer is, or the node is gone', () =>
   counts.forget('n2')
   expect(counts.all().overdue).toEqual([])
 })
+
+test('who no longer acts forgets who is overdue, and keeps what it counted', () => {
+  const counts = new ProfileCounts()
+  counts.overdue(nodeOf('n1'), ['a'])
+  counts.failed('a')
+  counts.forgetNodes()
+  expect(counts.all()).toMatchObject({ overdue: [], failures: [{ labels: { profile: 'a' }, value: 1 }] })
+})

@@ -7,7 +7,7 @@ export interface Count {
   readonly value: number
 }
 
-/** Figures that only grow, from the start of the process. */
+/** Figures that only grow, from the start of the process; and who is overdue now. */
 export class ProfileCounts {
   readonly #failures = new Figures()
   readonly #shuffles = new Figures()
@@ -45,6 +45,11 @@ export class ProfileCounts {
 
   forget(node: string): void {
     this.#overdue.delete(node)
+  }
+
+  /** Who no longer acts does not know how nodes are. What was counted stays. */
+  forgetNodes(): void {
+    this.#overdue.clear()
   }
 
   all() {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { nodeOf, noon } from './fixture-pass.ts'
 import { InfoBoard } from './info.ts'
+import { drainTimes, progressOf } from './plugins/trigger/drain-progress.ts'
 import type { Pass } from './state/pass.ts'
 import type { PassResult } from './state/result.ts'
 
@@ -90,4 +91,27 @@ test('nodes come by name, the newest look counts, and who is gone is forgotten',
   expect(board.all().map(({ node, problem }) => `${node} ${problem}`)).toEqual(['a paused: a', 'b paused: b'])
   board.forget('a')
   expect(board.all()).toHaveLength(1)
+  board.forgetNodes()
+  expect([board.all(), [...board.states()]]).toEqual([[], []])
+})
+
+test('drains that take too long are known by profile, until the next look says otherwise', () => {
+  const board = new InfoBoard()
+  const look = (waitsFor?: string) => {
+    const own = { state: 'operational', next: 'operational', transitions: [] }
+    const profiles = [
+      { name: 'p', ...own, ...(waitsFor === undefined ? {} : { waitsFor }) },
+      { name: 'q', ...own },
+    ]
+    board.publish(nodeOf('n1'), passOf({ profiles }), [], noon)
+    return [...board.overdueDrains()]
+  }
+  const limits = { evictionTimeout: 60_000, deletionTimeout: 60_000, forceEviction: false }
+  const textAfter = (ms: number) => {
+    const times = drainTimes({ nowMs: noon + ms, sinceMs: noon }, limits)
+    return `drain: ${progressOf({ left: [], refusals: [], waitsFor: 'still there: 1 pod' }, new Map(), times, limits).text}`
+  }
+  expect(look(textAfter(119_999))).toEqual([])
+  expect(look(textAfter(120_000))).toEqual(['p'])
+  expect(look()).toEqual([])
 })

@@ -1,4 +1,5 @@
 import type { NodeObject } from '../kube/index.ts'
+import { tellsOverdue } from './plugins/trigger/drain-progress.ts'
 import type { Pass } from './state/pass.ts'
 import { type HistoryEntry, historyAnnotation, readHistory } from './state/progress.ts'
 import type { ChainResult, PassResult, ProfileResult } from './state/result.ts'
@@ -62,6 +63,11 @@ export class InfoBoard {
     this.#byNode.delete(node)
   }
 
+  /** Who no longer acts does not know how nodes are. */
+  forgetNodes(): void {
+    this.#byNode.clear()
+  }
+
   /** By name. */
   all(): readonly NodeInfo[] {
     return [...this.#byNode]
@@ -75,6 +81,12 @@ export class InfoBoard {
       for (const { name: profile, next: state } of result.profiles) yield { profile, state }
       for (const profile of result.unknown) yield { profile, state: 'unknown' }
     }
+  }
+
+  /** A profile for each node that its drain does not get empty in time. */
+  *overdueDrains(): Generator<string> {
+    for (const { result } of this.#byNode.values())
+      for (const { name, waitsFor } of result.profiles) if (tellsOverdue(waitsFor)) yield name
   }
 }
 

@@ -1,6 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { MaintenanceBudget, MaintenanceRequest } from '../api/index.ts'
-import { type MetricSources, metricDefinitions, metricsText } from './metrics.ts'
+import {
+  counterDefinitions,
+  type MetricSources,
+  metricDefinitions,
+  metricsText,
+  type ProfileFigures,
+} from './metrics.ts'
 
 interface Figures {
   requests: { readonly status?: object }[]
@@ -18,7 +26,9 @@ function sources(figures: Figures): MetricSources {
     },
     caches: { all: () => new Map([['v1/pods', cache]]) },
     isLeader: () => figures.isLeader,
-    requests: () => ({}),
+    requests: () => ({
+      requests: { 'GET pods 200': 2, 'GET nodes 200': 1, 'PATCH nodes/status 409': 4, 'GET nodes none': 1 },
+    }),
     notifications: () => [],
     profiles: () => undefined,
   } as unknown as MetricSources
@@ -79,12 +89,25 @@ test('every figure is told', async () => {
     # HELP fettle_profile_overdue Nodes on which a profile has stayed longer in its state than its deadline
     # TYPE fettle_profile_overdue gauge
 
+    # HELP fettle_profile_drains_overdue Nodes that the drain of a profile did not get empty within evictionTimeout and deletionTimeout
+    # TYPE fettle_profile_drains_overdue gauge
+
+    # HELP fettle_profiles_active 1 while profiles act in this process; 0 in one that does not lead, waits for the lease of maintenance-controller, or makes a dry run
+    # TYPE fettle_profiles_active gauge
+    fettle_profiles_active 0
+
     # HELP fettle_profiles_file_current 1 while the file of profiles is in force as it is; 0 while an older version is, because it cannot be read
     # TYPE fettle_profiles_file_current gauge
     fettle_profiles_file_current 0
 
     # HELP fettle_profiles_file_problems What is wrong or odd in the file of profiles
     # TYPE fettle_profiles_file_problems gauge
+
+    # HELP fettle_api_requests_total Requests to the API server, retries included, by the code of the answer; none if none came
+    # TYPE fettle_api_requests_total counter
+    fettle_api_requests_total{method="GET",code="200"} 3
+    fettle_api_requests_total{method="PATCH",code="409"} 4
+    fettle_api_requests_total{method="GET",code="none"} 1
 
     # HELP maintenance_controller_pod_shuffle_count Pods on nodes that a profile took into maintenance, by owner
     # TYPE maintenance_controller_pod_shuffle_count counter
@@ -131,17 +154,61 @@ test('names and units follow the rules of Prometheus, and each is explained once
   }
 })
 
+test('every metric that is served is in the reference, with its type', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8')
+  const served = [...(await metricsText(sources(busy))()).matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+  expect(served).toHaveLength(metricDefinitions.length + counterDefinitions.length)
+  for (const [, name, type] of served) expect(page).toContain(`| \`${name}\` | ${type} |`)
+})
+
+const noProfiles: ProfileFigures = {
+  failures: [],
+  shuffles: [],
+  shufflesPerReplica: [],
+  transitions: [],
+  notSent: [],
+  overdue: [],
+  overdueDrains: [],
+  nodes: [],
+  isActive: false,
+  isFileCurrent: true,
+  fileProblems: [],
+}
+
+test('a figure that is no number is left out, and all others are told', async () => {
+  const part = (owner: string, value: number) => ({ labels: { owner, profile: 'p', namespace: 'a' }, value })
+  const shufflesPerReplica = [part('none', Infinity), part('odd', Number.NaN), part('web', 0.5)]
+  const text = await metricsText({ ...sources(busy), profiles: () => ({ ...noProfiles, shufflesPerReplica }) })()
+  expect(text.match(/^maintenance_controller_pod_shuffles_per_replica.*$/gm)).toEqual([
+    'maintenance_controller_pod_shuffles_per_replica{owner="web",profile="p"} 0.5',
+  ])
+  expect(text).toContain('fettle_profiles_file_current 1\n')
+})
+
+test('drains that are no longer overdue, and profiles that no longer act, are told as such', async () => {
+  let profiles: ProfileFigures = { ...noProfiles, overdueDrains: ['p', 'q', 'p'], isActive: true }
+  const told = metricsText({ ...sources(busy), profiles: () => profiles })
+  const before = await told()
+  expect(before).toContain('fettle_profile_drains_overdue{profile="p"} 2\n')
+  expect(before).toContain('fettle_profile_drains_overdue{profile="q"} 1\n')
+  expect(before).toContain('fettle_profiles_active 1\n')
+  profiles = noProfiles
+  const after = await told()
+  expect(after).not.toContain('fettle_profile_drains_overdue{')
+  expect(after).toContain('fettle_profiles_active 0\n')
+})
+
 test('what profiles count is told under the names that dashboards know, and one series stands for all namespaces', async () => {
   const shuffle = (namespace: string, value: number) => ({
     labels: { owner: 'deployment_web', profile: 'p', namespace },
     value,
   })
   const profiles = {
+    ...noProfiles,
     failures: [{ labels: { profile: 'p' }, value: 3 }],
     shuffles: [shuffle('a', 2), shuffle('b', 1)],
     shufflesPerReplica: [shuffle('a', 0.5), shuffle('b', 0.25)],
     transitions: [{ labels: { profile: 'p', state: 'operational' }, value: 4 }],
-    notSent: [],
     overdue: ['p', 'p'],
     nodes: [{ profile: 'p', state: 'operational' }],
     isFileCurrent: false,

@@ -29,6 +29,10 @@ export interface ProfileFigures {
   readonly notSent: readonly Figure[]
   /** A profile for each node on which it has stayed too long in its state. */
   readonly overdue: readonly string[]
+  /** A profile for each node that its drain does not get empty in time. */
+  readonly overdueDrains: readonly string[]
+  /** They act in this process, now. */
+  readonly isActive: boolean
   readonly nodes: readonly { readonly profile: string; readonly state: string }[]
   readonly isFileCurrent: boolean
   readonly fileProblems: readonly { readonly severity: string }[]
@@ -38,46 +42,64 @@ interface CounterDefinition {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
-  readonly counts: (figures: ProfileFigures) => readonly Figure[]
+  readonly counts: (sources: MetricSources) => readonly Figure[]
 }
+
+const ofProfiles =
+  (counts: (figures: ProfileFigures) => readonly Figure[]): CounterDefinition['counts'] =>
+  ({ profiles }) => {
+    const figures = profiles()
+    return figures ? counts(figures) : []
+  }
 
 /** Those of maintenance-controller have its names, and its labels; dashboards know them. */
 export const counterDefinitions: readonly CounterDefinition[] = [
   {
+    name: 'fettle_api_requests_total',
+    help: 'Requests to the API server, retries included, by the code of the answer; none if none came',
+    labels: ['method', 'code'],
+    // By resource as well they would be several hundred series.
+    counts: ({ requests }) =>
+      Object.entries(requests().requests).map(([key, value]) => {
+        const [method = '', , code = ''] = key.split(' ')
+        return { labels: { method, code }, value }
+      }),
+  },
+  {
     name: 'maintenance_controller_pod_shuffle_count',
     help: 'Pods on nodes that a profile took into maintenance, by owner',
     labels: ['owner', 'profile'],
-    counts: ({ shuffles }) => shuffles,
+    counts: ofProfiles(({ shuffles }) => shuffles),
   },
   {
     name: 'maintenance_controller_pod_shuffles_per_replica',
     help: "The same, as a part of the owner's replicas",
     labels: ['owner', 'profile'],
-    counts: ({ shufflesPerReplica }) => shufflesPerReplica,
+    counts: ofProfiles(({ shufflesPerReplica }) => shufflesPerReplica),
   },
   {
     name: 'maintenance_controller_transition_failure_count',
     help: 'Looks at a node on which a profile failed',
     labels: ['profile'],
-    counts: ({ failures }) => failures,
+    counts: ofProfiles(({ failures }) => failures),
   },
   {
     name: 'fettle_profile_pod_shuffles',
     help: 'Pods on nodes that a profile took into maintenance, by owner and namespace',
     labels: ['owner', 'namespace', 'profile'],
-    counts: ({ shuffles }) => shuffles,
+    counts: ofProfiles(({ shuffles }) => shuffles),
   },
   {
     name: 'fettle_profile_transitions',
     help: 'Changes of state that were stored, by the new state',
     labels: ['profile', 'state'],
-    counts: ({ transitions }) => transitions,
+    counts: ofProfiles(({ transitions }) => transitions),
   },
   {
     name: 'fettle_profile_messages_not_sent',
     help: 'Failed tries to send a message of a profile',
     labels: ['profile', 'instance'],
-    counts: ({ notSent }) => notSent,
+    counts: ofProfiles(({ notSent }) => notSent),
   },
 ]
 
@@ -88,7 +110,7 @@ interface MetricDefinition {
   readonly fill: (gauge: Gauge, sources: MetricSources) => void
 }
 
-/** Every metric of the controller; the reference page is generated from this list. */
+/** Every gauge of the controller; the reference page is generated from this list and the one above. */
 export const metricDefinitions: readonly MetricDefinition[] = [
   {
     name: 'fettle_leader',
@@ -182,6 +204,21 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     },
   },
   {
+    name: 'fettle_profile_drains_overdue',
+    help: 'Nodes that the drain of a profile did not get empty within evictionTimeout and deletionTimeout',
+    labels: ['profile'],
+    fill: (gauge, { profiles }) => {
+      gauge.reset()
+      for (const profile of profiles()?.overdueDrains ?? []) gauge.inc({ profile })
+    },
+  },
+  {
+    name: 'fettle_profiles_active',
+    help: '1 while profiles act in this process; 0 in one that does not lead, waits for the lease of maintenance-controller, or makes a dry run',
+    labels: [],
+    fill: (gauge, { profiles }) => gauge.set(profiles()?.isActive ? 1 : 0),
+  },
+  {
     name: 'fettle_profiles_file_current',
     help: '1 while the file of profiles is in force as it is; 0 while an older version is, because it cannot be read',
     labels: [],
@@ -221,10 +258,12 @@ export function metricsText(sources: MetricSources): () => Promise<string> {
       registers: [registry],
       collect() {
         this.reset()
-        const figures = sources.profiles()
-        // Several namespaces may be one series.
-        for (const figure of figures ? counts(figures) : [])
+        for (const figure of counts(sources)) {
+          // It would be refused, and with it all that is told here.
+          if (!Number.isFinite(figure.value)) continue
+          // Several namespaces may be one series.
           this.inc(Object.fromEntries(labels.map((label) => [label, figure.labels[label] ?? ''])), figure.value)
+        }
       },
     })
   return () => registry.metrics()

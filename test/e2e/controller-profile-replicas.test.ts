@@ -18,6 +18,7 @@ instances:
 profiles:
 - name: p
   operational: {transitions: [{check: wanted, next: maintenance-required}]}
+  maintenance-required: {deadline: 1s}
 `
 const token = 'canary-of-replicas'
 /** Both have the same port, each at the address that its pod is said to have. */
@@ -86,6 +87,14 @@ test('each replica tells what the leader knows, and the last figures are fetched
   await eventually(async () => expect(await nodeAsSeenBy('one')).toEqual(expected), patient)
   await eventually(async () => expect(await nodeAsSeenBy('two')).toEqual(expected), patient)
 
+  const gauges = /^fettle_profile_(nodes|overdue)\{profile="p"/m
+  const overdue = /^fettle_profile_overdue\{profile="p"\} 1$/m
+  await eventually(async () => expect(await ask('one', '/metrics')).toMatch(overdue), patient)
+  expect(await ask('one', '/metrics')).toContain('fettle_profiles_active 1\n')
+  const standby = await ask('two', '/metrics')
+  expect(standby).not.toMatch(gauges)
+  expect(standby).toContain('fettle_profiles_active 0\n')
+
   await ground.admin.delete(
     resources.pods,
     { name: 'one', namespace: ground.namespace },
@@ -108,7 +117,13 @@ test('each replica tells what the leader knows, and the last figures are fetched
   })
   expect(lease.spec?.holderIdentity).toMatch(/^two_/)
   expect(one.said()).not.toContain('"msg":"stopped"')
-  expect(await ask('one', '/metrics')).toContain('maintenance_controller_transition_failure_count')
+  const last = await ask('one', '/metrics')
+  expect(last).toContain('maintenance_controller_transition_failure_count')
+  expect(last).toMatch(/^fettle_profile_transitions\{profile="p",state="maintenance-required"\} 1$/m)
+  // How nodes are, the other one knows from now on.
+  expect(last).not.toMatch(gauges)
+  expect(last).toContain('fettle_profiles_active 0\n')
+  await eventually(async () => expect(await ask('two', '/metrics')).toMatch(overdue), patient)
   expect((await one.finished).code).toBe(0)
   expect(`${one.said()}${two.said()}`).not.toContain(token)
 }, 240_000)

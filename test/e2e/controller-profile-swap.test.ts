@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, type TestContext, test } from 'vitest'
@@ -136,7 +137,7 @@ describe('in the middle of a maintenance', () => {
     const { ground, recorder, store, untilState, change, eventsOf } = await prepare(context)
     const file = fileOf({
       check: { go: hasLabel('go') },
-      trigger: { drain: ['eviction', { action: 'drain' }] },
+      trigger: { drain: ['eviction', { action: 'drain', evictionTimeout: '1s', deletionTimeout: '1s' }] },
       profiles: [profile('p', [[op, 'go', inside, 'drain']])],
     })
     const node = await ground.addNode({ labels: { [profileLabel]: 'p', go: '' } })
@@ -150,18 +151,20 @@ describe('in the middle of a maintenance', () => {
         true,
       ])
     }, patient)
+    await expect.poll(() => [...ours.board.overdueDrains()], { timeout: 20_000 }).toEqual(['p'])
     await ours.stop()
     // A week of the original: it took the node through all of it, and does not know our notes.
     await change(node, { labels: { go: null } })
     const data = original({ p: [goTime(Date.now()), op, op] })
     await store(node, op, data)
-    startProfiles(context, ground, file, { recorder })
+    const { board } = startProfiles(context, ground, file, { recorder })
     await eventually(async () => {
       const { annotations } = (await ground.node(node)).metadata
       expect([annotations?.[progress], annotations?.[dataAnnotation]]).toEqual([undefined, data])
     }, patient)
     await stays(async () => expect((await untilState(node, op)).metadata.labels?.[stateLabel]).toBe(op), 1_500)
     expect(await ground.podsOn(node)).toHaveLength(1)
+    expect([...board.overdueDrains()]).toEqual([])
     await eventually(
       async () => expect((await eventsOf(node)).map(({ reason }) => reason)).toContain('TransitionGivenUp'),
       patient,
@@ -304,18 +307,20 @@ describe('the real program', () => {
     return { stop, holder, holderIdentity }
   }
 
+  const healthElsewhere = ['-health-addr=:0'] as const
+
   async function startController(
     context: TestContext,
     ground: QueueGround,
     folder: string,
-    more: readonly string[] = [],
+    more: readonly string[] = healthElsewhere,
   ) {
     const controller = startFettle(
       [
         ...['controller', '-kubeconfig', adminKubeconfig(ground.record), '--namespace', ground.namespace],
         ...['--http-port', '0', '--lease-seconds', '5'],
         // What the deployments of the original say.
-        ...['-metrics-addr', ':0', '-health-addr=:0', '-enable-leader-election=true', '-metrics-timeout', '1s'],
+        ...['-metrics-addr', ':0', '-enable-leader-election=true', '-metrics-timeout', '1s'],
         ...['-zap-devel=false', '-zap-log-level', 'info', '--enable-kubernikus-maintenance=false'],
         ...more,
       ],
@@ -342,8 +347,14 @@ describe('the real program', () => {
       6_000,
     )
     expect(await (await ask('/api/v1/info')).json()).toEqual([])
+    const waits = `profiles wait: lease ${ground.namespace}/${originalLease} is held by ${lease.holderIdentity}`
+    expect(controller.said().split(waits)).toHaveLength(2)
+    const waiting = await ask('/readyz')
+    expect([waiting.status, await waiting.text()]).toEqual([200, `ok\n${waits}\n`])
+    expect(await (await ask('/metrics')).text()).toContain('fettle_profiles_active 0\n')
     lease.stop()
     await untilState(name, required)
+    expect(await (await ask('/readyz')).text()).toBe('ok\n')
     // The original finds the leader's pod by what stands before the first _.
     expect(await lease.holder()).toMatch(/^pod-1_/)
 
@@ -367,6 +378,8 @@ describe('the real program', () => {
     for (const metric of ['pod_shuffle_count', 'pod_shuffles_per_replica', 'transition_failure_count'])
       expect(metrics).toContain(`# TYPE maintenance_controller_${metric} counter\n`)
     expect(metrics).toContain('fettle_profiles_file_current 1\n')
+    expect(metrics).toContain('fettle_profiles_active 1\n')
+    expect(metrics).toMatch(/^fettle_api_requests_total\{method="PATCH",code="200"\} [1-9]/m)
 
     // A broken file is told with its place, and the last good one stays in force.
     writeFileSync(path, `intervals:\n  requeue: soon\n`)
@@ -399,11 +412,42 @@ describe('the real program', () => {
     const lease = await holdLease(context, ground)
     const name = await addBare('flatcar', { labels: { go: '' } })
     const before = marksOf(await ground.node(name))
-    const { controller } = await startController(context, ground, folderWith(context), ['--profiles-dry-run'])
+    const { controller } = await startController(context, ground, folderWith(context), [
+      '--profiles-dry-run',
+      ...healthElsewhere,
+    ])
     await controller.untilSaid(`"node":"${name}","patch":`)
     expect(marksOf(await ground.node(name))).toEqual(before)
     controller.signal('SIGTERM')
     expect((await controller.finished).code).toBe(0)
     expect(await lease.holder()).toBe(lease.holderIdentity)
   })
+
+  test('waits for a lease in another namespace, and does without the port of the original if that is taken', async (context) => {
+    const { ground } = await prepare(context)
+    const lease = await holdLease(context, ground)
+    const own = `${ground.namespace}-own`
+    await ground.admin.create(resources.namespaces, { metadata: { name: own } })
+    context.onTestFinished(() => ground.admin.delete(resources.namespaces, { name: own }, { uid: 'any' }))
+    await takePort(context, 8081)
+    const { controller, ask } = await startController(context, ground, folderWith(context), [
+      ...['--namespace', own, '--original-lease-namespace', ground.namespace],
+    ])
+    expect(controller.said()).toMatch(/"port":8081,"why":"[^"]*EADDRINUSE/)
+    const waits = `profiles wait: lease ${ground.namespace}/${originalLease} is held by ${lease.holderIdentity}`
+    await controller.untilSaid(waits)
+    expect(await (await ask('/readyz')).text()).toBe(`ok\n${waits}\n`)
+    controller.signal('SIGTERM')
+    expect((await controller.finished).code).toBe(0)
+    expect(await lease.holder()).toBe(lease.holderIdentity)
+  })
+
+  /** If somebody else has it already, that will do. */
+  async function takePort(context: TestContext, port: number): Promise<void> {
+    const server = createServer()
+    context.onTestFinished(() => void server.close())
+    await new Promise<void>((resolve) => {
+      server.once('error', () => resolve()).listen(port, '0.0.0.0', resolve)
+    })
+  }
 })

@@ -29,6 +29,13 @@ export function drainTimes(
   }
 }
 
+const overdueEnd = 'look at them, the drain goes on'
+
+/** Whether this is what is shown of a drain that takes too long. The text is all that leaves a trigger. */
+export function tellsOverdue(text: string | undefined): boolean {
+  return text?.endsWith(overdueEnd) ?? false
+}
+
 /** A hundred pods of one budget would say the same a hundred times. */
 const mostReasons = 3
 
@@ -56,7 +63,7 @@ export function progressOf(
     ...(isLate && !isForced
       ? [`evictionTimeout of ${durationText(evictionTimeout)} is over, and forceEviction is off: a person has to help`]
       : []),
-    ...(isOverdue ? [`pods did not leave within ${limitText}; look at them, the drain goes on`] : []),
+    ...(isOverdue ? [`pods did not leave within ${limitText}; ${overdueEnd}`] : []),
   ]
   return { text: parts.join('; '), isOverdue, limitText }
 }

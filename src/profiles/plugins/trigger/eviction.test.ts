@@ -9,6 +9,7 @@ import {
 } from '../../../kube/index.ts'
 import { createFor, nodeOf, noon, passOf, problemsFor } from '../../fixture-pass.ts'
 import type { TriggerContext } from '../../plugin.ts'
+import { tellsOverdue } from './drain-progress.ts'
 import { eviction } from './eviction.ts'
 
 const minute = 60_000
@@ -332,6 +333,17 @@ describe('drain', () => {
       note: 'profile p: pods did not leave within 20m: shop/a',
     })
     expect(asked).toHaveLength(1)
+  })
+
+  test.for([
+    ['in time', { ...drained, pods: [pod('a')] }, false, false],
+    ['late', late, false, false],
+    ['overdue', { ...late, sinceMs: noon - 20 * minute }, false, true],
+    ['overdue, and forced', { ...late, sinceMs: noon - 20 * minute }, true, true],
+    ['done at last', { ...drained, sinceMs: noon - 20 * minute }, false, false],
+  ] as const)('is counted as overdue only while it is: %s', async ([, world, forceEviction, isOverdue]) => {
+    const outcome = await run(world, { forceEviction }).outcome
+    expect(tellsOverdue(outcome === 'done' ? undefined : outcome.retry)).toBe(isOverdue)
   })
 
   test.for([
