@@ -77,6 +77,9 @@ const waiting = z.object({
   message: z.string().describe('the same as a sentence'),
   next: z.string().optional().describe('what a person can do or look at'),
   since: time.describe('since when'),
+  passedSince: time
+    .optional()
+    .describe('when somebody behind it first took a place that it needs; after an hour nobody does any more'),
 })
 export type Waiting = z.output<typeof waiting>
 
@@ -93,7 +96,7 @@ const refusal = z.object({
 })
 
 const drain = z.object({
-  startedAt: time.describe('when the first pod was asked to leave'),
+  startedAt: time.describe('when it began: from here the deadline counts'),
   total: z.int().min(0).describe('pods that had to leave'),
   left: z.int().min(0).describe('pods that are still there'),
   blockedBy: z.array(refusal).max(10).describe('refusals, at most ten'),
