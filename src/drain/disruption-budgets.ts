@@ -57,6 +57,19 @@ export function refusalOf(
   return { pod, budget, why: `${why}${cure}`, neverPasses }
 }
 
+/** They start pods again as they were, and give none of them another part to play. */
+const plainControllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'Job'])
+
+/**
+ * Operators of databases keep a budget on the one pod that is the primary, and make another one the primary once they see
+ * the cordon (CloudNativePG, Zalando's for PostgreSQL). By the figures such a budget never passes; after the cordon it does.
+ */
+export function mayPassAfterCordon({ pod, budget }: Refusal): boolean {
+  const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)
+  const isPlain = controller === undefined || plainControllers.has(controller.kind)
+  return !isPlain && budget?.spec?.maxUnavailable === undefined && budget?.status?.expectedPods === 1
+}
+
 /** Whether its eviction uses up some of what the budget has to give. */
 export function drawsFrom(pod: PodObject, budget: PodDisruptionBudget): boolean {
   return !isBeyondBudgets(pod) && !mayGoUnhealthy(pod, budget)

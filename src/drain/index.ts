@@ -9,8 +9,9 @@ export {
   type NodePatch,
   restorePatch,
 } from './cordon.ts'
-export { budgetKey, type Refusal } from './disruption-budgets.ts'
+export { budgetKey, mayPassAfterCordon, type Refusal } from './disruption-budgets.ts'
 export { EvictionPace } from './eviction-pace.ts'
+export { forcedDrainMs, stragglersText } from './forced-drain.ts'
 export { matchesSelector } from './label-selector.ts'
 export {
   clearLifecycleConditions,

@@ -183,12 +183,20 @@ function take(room: Room, budget: PodDisruptionBudget): void {
 const kubernetesGraceSeconds = 30
 
 /** Never 0: that takes the pod out of the API while its processes may still run. */
-function shorterGrace(
+export function graceSeconds(
   pod: PodObject,
-  { gracePeriodMaxMs = Number.POSITIVE_INFINITY }: DrainSettings,
-): { readonly gracePeriodSeconds?: number } {
-  const most = Math.max(1, Math.floor(gracePeriodMaxMs / 1000))
-  return (pod.spec?.terminationGracePeriodSeconds ?? kubernetesGraceSeconds) > most ? { gracePeriodSeconds: most } : {}
+  { gracePeriodMaxMs = Number.POSITIVE_INFINITY }: Pick<DrainSettings, 'gracePeriodMaxMs'>,
+): number {
+  return Math.min(ownGraceSeconds(pod), Math.max(1, Math.floor(gracePeriodMaxMs / 1000)))
+}
+
+function ownGraceSeconds({ spec }: PodObject): number {
+  return spec?.terminationGracePeriodSeconds ?? kubernetesGraceSeconds
+}
+
+function shorterGrace(pod: PodObject, settings: DrainSettings): { readonly gracePeriodSeconds?: number } {
+  const gracePeriodSeconds = graceSeconds(pod, settings)
+  return gracePeriodSeconds < ownGraceSeconds(pod) ? { gracePeriodSeconds } : {}
 }
 
 const stageNames: Readonly<Record<DrainStage, string>> = {

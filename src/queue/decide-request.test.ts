@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceBudget, MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
 import type { NodeObject, PodDisruptionBudget } from '../kube/index.ts'
-import { decideRequest, drainPlan } from './decide-request.ts'
+import { drainPlan } from './decide-drain.ts'
+import { decideRequest } from './decide-request.ts'
 import { budget, condition, cordonedNode, earlier, heldSlot, node, noon, pod, request, slot } from './fixture-world.ts'
 import type { RequestStep, RequestWorld } from './request-steps.ts'
 import { settingsOf } from './settings.ts'
@@ -113,6 +114,19 @@ describe('in line', () => {
   ] as const)('it is told again when %s, and since when it waits for that', ([, next, since]) => {
     const old = request('r', 'a', { status: { phase: 'Queued', waiting: { ...waiting, since: earlier } } })
     expect(statusOf(decideRequest(world(old, { waiting: next }))).waiting).toEqual({ ...next, since })
+  })
+
+  test('that it was passed is stored once, and kept whatever it waits for', () => {
+    const old = (more: object) =>
+      request('r', 'a', { status: { phase: 'Queued', waiting: { ...waiting, since: earlier, ...more } } })
+    const first = statusOf(decideRequest(world(old({}), { waiting: { ...waiting, passedSince: noon } })))
+    expect(first.waiting).toEqual({ ...waiting, since: earlier, passedSince: noon })
+    const passed = old({ passedSince: earlier })
+    expect(decideRequest(world(passed, { waiting: { ...waiting, passedSince: noon } })).do).toBe('nothing')
+    expect(decideRequest(world(passed, { waiting })).do).toBe('nothing')
+    const frozen = statusOf(decideRequest(world(passed, { waiting: { ...waiting, for: 'Freeze' } })))
+    expect(frozen.waiting).toEqual({ ...waiting, for: 'Freeze', since: noon, passedSince: earlier })
+    expect(statusOf(decideRequest(world(passed, listed)))).not.toHaveProperty('waiting')
   })
 
   test('it waits silently until the ledger has looked at it', () => {
@@ -407,7 +421,8 @@ describe('DaemonSets to stop', () => {
     const step = (service: MaintenanceRequest['spec']['service'], one: NodeObject) =>
       decideRequest(world(inPhase('Claimed', { spec: { service } }), { ...here, node: one }, spec))
     expect(statusOf(step({ cordon: false, drain: true }, node('a')))).toMatchObject({ phase: 'Granted' })
-    expect(statusOf(step({ cordon: true, drain: false }, draining))).toMatchObject({ phase: 'Granted' })
+    const planned = saying(cordonedNode('a'), { MaintenancePlanned: 'new fan' })
+    expect(statusOf(step({ cordon: true, drain: false }, planned))).toMatchObject({ phase: 'Granted' })
   })
 
   test('may start anew in the write that gives the node back', () => {

@@ -3,19 +3,18 @@ import {
   clearLifecycleConditions,
   cordonClaim,
   cordonPatch,
-  type DrainPlan,
   isCordonedBy,
   lifecycleConditions,
-  planDrain,
   restorePatch,
 } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
+import { daemonSetsToStop, drainStep, stayInService, withdrawStep } from './decide-drain.ts'
+import { grant } from './decide-grant.ts'
 import { decideVerb } from './decide-verb.ts'
 import { granted, heartbeat, hostStep, isReturned, overdue, rebooting, settle, unsettle } from './decide-work.ts'
 import { ailmentOf, isProven, isReadySince, isTakenBack, needsProof } from './health.ts'
 import { wasUnschedulable } from './imported-locks.ts'
-import { isReady } from './limits.ts'
 import { cordonOwner, finalizer } from './names.ts'
 import { isOpen, olderTwin } from './order.ts'
 import { enterPhase, hasCondition, withCondition } from './request-status.ts'
@@ -135,8 +134,11 @@ function waitInLine({ request, waiting, now }: RequestWorld): RequestStep {
   const old = request.status?.waiting
   if (!waiting || !request.status) return nothing('the ledger has not looked at it yet')
   const isSame = old?.for === waiting.for && old.message === waiting.message && old.position === waiting.position
-  if (isSame) return nothing(waiting.message)
-  return write({ ...request.status, waiting: { ...waiting, since: old?.for === waiting.for ? old.since : now } })
+  // Once it was passed it stays so until its claim, whatever it waits for meanwhile.
+  const passedSince = old?.passedSince ?? waiting.passedSince
+  if (isSame && old.passedSince === passedSince) return nothing(waiting.message)
+  const since = old?.for === waiting.for ? old.since : now
+  return write({ ...request.status, waiting: { ...waiting, since, ...(passedSince ? { passedSince } : {}) } })
 }
 
 function claimed(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep {
@@ -152,60 +154,10 @@ function claimed(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep
   const lead = leftMs(slot.takenAt, settings.leadMs, now)
   if (lead > 0 && !isCordonedBy(node, cordonOwner))
     return announce(world, node) ?? nothing(`it is announced; the cordon comes in ${durationText(lead)}`, lead)
-  const cordon = announce(world, node) ?? cordonStep(world, node, slot)
-  if (cordon) return cordon
-  if (!request.spec.service.drain) return grant(world, node, 'nothing had to leave')
-  const plan = drainPlan(world, node)
-  const left = leftMs(request.status?.drain?.startedAt, settings.drain.deadlineMs, now)
-  if (plan.left.length === 0) {
-    const waits = request.status?.conditions?.some(({ reason }) => reason === volumesAttached) && left <= 0
-    return waits ? drainOverdue(world, node, plan) : grant(world, node, plan.waitsFor)
-  }
-  if (left <= 0 && settings.drain.onDeadline !== 'ForceDelete') return drainOverdue(world, node, plan)
-  return { do: 'drain', plan, status: drainStatus(world, plan) }
-}
-
-/** Why a drained node may still have to wait. */
-export const volumesAttached = 'VolumesAttached'
-
-/** The plan for the pods that the caches, or a live list, show on the node. */
-export function drainPlan(world: RequestWorld, node: NodeObject, pods = world.podsOnNode): DrainPlan {
-  const { request, settings, now } = world
-  const { onDeadline, deadlineMs, ...drain } = settings.drain
-  const isOver = leftMs(request.status?.drain?.startedAt, deadlineMs, now) <= 0
-  return planDrain({
-    ...world,
-    pods,
-    isNodeReady: isReady(node),
-    settings: { ...drain, stopDaemonSets: daemonSetsToStop(world), isForced: isOver && onDeadline === 'ForceDelete' },
-    nowMs: Date.parse(now),
-  })
-}
-
-/** Only a cordon keeps them from starting anew, and only a drain has a use for that. */
-function daemonSetsToStop({ request, settings }: RequestWorld): RequestWorld['settings']['drain']['stopDaemonSets'] {
-  const { cordon, drain } = request.spec.service
-  return cordon && drain ? settings.drain.stopDaemonSets : []
-}
-
-function drainOverdue(world: RequestWorld, node: NodeObject, plan: DrainPlan): RequestStep {
-  const { request, settings, now } = world
-  const { deadlineMs, onDeadline } = settings.drain
-  const left = plan.left.length
-  const what = left === 0 ? 'volumes were not detached' : `${left} pods did not leave`
-  const message = `${what} within ${durationText(deadlineMs)}: ${plan.refusals[0]?.why ?? plan.waitsFor}`
-  if (onDeadline === 'Continue') return grant(world, node, `${message}; the work begins all the same`, 'NotDrained')
-  if (onDeadline !== 'Requeue') return hold(world, 'DrainDeadline', message)
-  const count = (request.status?.requeue?.count ?? 0) + 1
-  const { drain: _, ...status } = enterPhase(request, 'Finishing', { reason: 'Requeue', message }, now)
-  const notBefore = new Date(Date.parse(now) + backoffMs(count)).toISOString()
-  return write({ ...status, requeue: { count, notBefore, isPending: true } })
-}
-
-const [firstBackoffMs, longestBackoffMs] = [300_000, 3_600_000]
-
-function backoffMs(count: number): number {
-  return Math.min(longestBackoffMs, firstBackoffMs * 2 ** (count - 1))
+  const first = announce(world, node) ?? stayInService(world, node) ?? cordonStep(world, node, slot)
+  if (first) return first
+  if (!request.spec.service.drain) return grant(world, node, 'no drain was asked for', 'NotRequested')
+  return drainStep(world, node)
 }
 
 /** A cordon that somebody undid is put back; whoever means it says `fettle node release`. */
@@ -234,11 +186,14 @@ function announce(world: RequestWorld, node: NodeObject): RequestStep | undefine
   const reason = sharedReason(world, all)
   const isAtWork = phases.some((status) => hasCondition(status, 'PermissionGiven') && status?.phase !== 'Finishing')
   const isDrained = phases.some((status) => hasCondition(status, 'Drained'))
+  const isDraining =
+    isCordonedBy(node, cordonOwner) &&
+    all.some(({ spec, status }) => spec.service.drain && status?.phase !== 'Finishing')
   const wanted = isAtWork
     ? { MaintenanceInProgress: reason, ...(isDrained ? { Drained: 'all pods have left' } : {}) }
     : {
         MaintenancePlanned: reason,
-        ...(isCordonedBy(node, cordonOwner) ? { DrainInProgress: 'pods are asked to leave' } : {}),
+        ...(isDraining ? { DrainInProgress: 'pods are asked to leave' } : {}),
       }
   const patch = lifecycleConditions(node, wanted, now)
   return patch && { do: 'patchNodeStatus', patch, why: 'the node says what is going on' }
@@ -252,45 +207,10 @@ function sharedReason({ request, slot }: RequestWorld, all: readonly Maintenance
   return (first !== undefined && byName.get(first)) || request.spec.reason
 }
 
-function grant(world: RequestWorld, node: NodeObject, message: string, reason = 'Drained'): RequestStep {
-  const { request, now } = world
-  const working = workUnderWay(world)
-  if (request.spec.work === 'Reboot' && working)
-    return nothing(`${working.metadata.name} is at work; the reboot comes when it has ended`)
-  const going = request.spec.work === 'Reboot' ? undefined : rebootUnderWay(world)
-  if (going) return nothing(`${going.metadata.name} may reboot the node at any moment; the work begins when it is back`)
-  const { drain, ...rest } = enterPhase(request, 'Granted', { reason, message }, now)
-  const done =
-    drain && reason === 'Drained'
-      ? { ...rest, drain: { ...drain, left: 0, blockedBy: [] } }
-      : { ...rest, ...(drain ? { drain } : {}) }
-  const isDrained = reason === 'Drained' ? 'True' : 'False'
-  const drained = withCondition(done, { type: 'Drained', status: isDrained, reason, message }, now)
-  // The host's own word first: what differs from it later is a reboot.
-  const bootID = request.status?.host?.bootID ?? node.status?.nodeInfo?.bootID
-  const boot = request.spec.work !== 'External' && bootID ? { reboots: { count: 0, bootIDAfter: bootID } } : {}
-  const given = { type: 'PermissionGiven', status: 'True', reason: 'Granted', message: 'the work may begin' } as const
-  return write(withCondition({ ...drained, ...boot }, given, now))
-}
-
-/** Somebody works on the node, or has not taken the permission back yet: no reboot under their hands. */
-function workUnderWay(world: RequestWorld): MaintenanceRequest | undefined {
-  return sharers(world).find((other) => {
-    const hasEnded = other.status?.phase === 'Finishing' && isTakenBack(other)
-    return other.spec.work !== 'Reboot' && !hasEnded && isOpen(other)
-  })
-}
-
-/** Somebody may reboot the node: no work is begun that the reboot would cut off. */
-function rebootUnderWay(world: RequestWorld): MaintenanceRequest | undefined {
-  return sharers(world).find(
-    ({ spec, status }) =>
-      spec.work === 'Reboot' && hasCondition(status, 'PermissionGiven') && status?.phase !== 'Finishing',
-  )
-}
-
 function finishing(world: RequestWorld, node: NodeObject): RequestStep {
   const { request, slot, requests } = world
+  const withdrawal = withdrawStep(world)
+  if (withdrawal) return withdrawal
   if (slot) {
     const unproven = needsProof(request) ? proofStep(world, node) : undefined
     if (unproven) return unproven
@@ -363,19 +283,4 @@ function ended(world: RequestWorld): RequestStep {
   return hasCondition(request.status, 'PermissionGiven')
     ? finish(world, 'Completed', 'the work was done and the node is back')
     : finish(world, 'Withdrawn', 'it was taken back before the work began')
-}
-
-function drainStatus({ request, now }: RequestWorld, plan: DrainPlan): MaintenanceRequestStatus {
-  const status = request.status ?? { phase: 'Claimed' as const }
-  const old = status.drain
-  const blockedBy = plan.refusals.slice(0, 10).map(({ pod, budget, neverPasses }) => ({
-    pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
-    pdb: budget ? `${budget.metadata.namespace}/${budget.metadata.name}` : '',
-    neverPasses,
-  }))
-  const total = Math.max(old?.total ?? 0, plan.left.length)
-  const withDrain = { ...status, drain: { startedAt: old?.startedAt ?? now, total, left: plan.left.length, blockedBy } }
-  const message = plan.refusals[0]?.why ?? plan.waitsFor
-  const reason = plan.refusals.length > 0 ? 'Blocked' : 'Draining'
-  return withCondition(withDrain, { type: 'Drained', status: 'False', reason, message }, now)
 }

@@ -16,8 +16,9 @@ import {
   restorePatch,
 } from '../drain/index.ts'
 import type { NodeObject, PodObject } from '../kube/index.ts'
+import { drainPlan } from './decide-drain.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
-import { decideRequest, drainPlan } from './decide-request.ts'
+import { decideRequest } from './decide-request.ts'
 import { nodeInfo } from './fixture-world.ts'
 import { emptyLedger, slotOf, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { unavailability } from './limits.ts'

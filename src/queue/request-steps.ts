@@ -42,7 +42,12 @@ export interface RequestWorld {
 export type RequestStep =
   | { readonly do: 'nothing'; readonly why: string; readonly lookAgainMs?: number }
   | { readonly do: 'addFinalizer' | 'removeFinalizer' | 'removeVerb' }
-  | { readonly do: 'writeStatus'; readonly status: MaintenanceRequestStatus }
+  | {
+      readonly do: 'writeStatus'
+      readonly status: MaintenanceRequestStatus
+      /** Pods whose EvictionRequests are taken back before it is written. */
+      readonly withdraw?: readonly PodObject[]
+    }
   | { readonly do: 'patchNode'; readonly patch: NodePatch; readonly why: string }
   | { readonly do: 'patchNodeStatus'; readonly patch: LifecyclePatch; readonly why: string }
   | { readonly do: 'drain'; readonly plan: DrainPlan; readonly status: MaintenanceRequestStatus }

@@ -14,8 +14,8 @@ import {
   withdrawEvictionRequests,
 } from '../drain/index.ts'
 import { type PodObject, resources } from '../kube/index.ts'
-import { withCondition } from './conditions.ts'
-import { decideRequest, drainPlan, volumesAttached } from './decide-request.ts'
+import { drainPlan, volumesStatus } from './decide-drain.ts'
+import { decideRequest } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
 import { isLockLeft } from './foreign-lock-turn.ts'
 import { slotOf } from './ledger.ts'
@@ -61,8 +61,8 @@ export async function takeRequestTurn(
     case 'writeStatus':
       if (!(await isTrueLive(ports, world, step.status, signal))) return { lookAgainMs: 1_000 }
       if (await waitsForVolumes(ports, world, step.status, signal)) return { lookAgainMs: 5_000 }
+      if (step.withdraw) await withdrawEvictionRequests(ports.client, step.withdraw, signal)
       await writeStatus(ports, request, step.status, signal)
-      await withdraw(ports, world, step.status, signal)
       return undefined
     case 'patchNode':
       await patchNode(ports, request, { type: 'merge', body: step.patch }, {}, signal)
@@ -104,6 +104,7 @@ function worldOf({ ports, pace, waiting }: RequestTurnParts, request: Maintenanc
     slot: slotOf(budget.status, request.metadata.name ?? ''),
     node: node?.metadata.uid === nodeUID ? node : undefined,
     podsOnNode: views.pods.byIndex(podsByNode, nodeName),
+    offersEvictionRequest: ports.offersEvictionRequest,
     ...(request.status?.phase === 'Claimed' ? drainWorld(ports, pace, nodeName) : { budgets: [] }),
     ...(isStillAsked ? { isStillAsked } : {}),
     ...(isAtWork ? { silentMs: ports.heartbeats.silentMs(nodeName, lease) } : {}),
@@ -114,7 +115,7 @@ function worldOf({ ports, pace, waiting }: RequestTurnParts, request: Maintenanc
 
 /** What only a drain looks at; most turns are of requests that wait. */
 function drainWorld(
-  { views, ownNamespace, offersEvictionRequest }: QueuePorts,
+  { views, ownNamespace }: QueuePorts,
   pace: EvictionPace,
   nodeName: string,
 ): Partial<RequestWorld> & Pick<RequestWorld, 'budgets'> {
@@ -123,7 +124,6 @@ function drainWorld(
     daemonSets: daemonSetsByUid(views.daemonSets.values()),
     ownPods: (pod) => isOwnPod(pod, ownNamespace),
     hasOtherNodes: [...views.nodes.values()].some((other) => other.metadata.name !== nodeName && takesPods(other)),
-    offersEvictionRequest,
     answers: pace.answers(),
   }
 }
@@ -164,14 +164,13 @@ async function waitsForVolumes(
   status: MaintenanceRequestStatus,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { request, settings, node, now } = world
-  if (!settings.drain.waitForVolumes || !node || !request.status || !isDrainedNow(request, status)) return false
+  const { request, settings, node } = world
+  if (!settings.drain.waitForVolumes || !node || !isDrainedNow(request, status)) return false
   const attached = await volumesOn(ports.client, request.spec.nodeName, signal)
   const message = volumesToWaitFor(drainPlan(world, node), attached)
   if (message === undefined) return false
-  const told = request.status.conditions?.find(({ type }) => type === 'Drained')?.message
-  const waiting = { type: 'Drained', status: 'False', reason: volumesAttached, message } as const
-  if (told !== message) await writeStatus(ports, request, withCondition(request.status, waiting, now), signal)
+  const waiting = volumesStatus(world, message)
+  if (waiting) await writeStatus(ports, request, waiting, signal)
   return true
 }
 
@@ -208,17 +207,6 @@ function tellOfRepair({ recorder }: QueuePorts, { request, slot }: RequestWorld,
     action: 'Maintain',
     note: `somebody uncordoned the node during ${request.metadata.name}; \`fettle node release\` ends it`,
   })
-}
-
-/** What was said to the pods is taken back when the node stays after all. */
-async function withdraw(
-  { client, offersEvictionRequest }: QueuePorts,
-  { request, podsOnNode }: RequestWorld,
-  status: MaintenanceRequestStatus,
-  signal: AbortSignal,
-): Promise<void> {
-  const isCancelled = request.status?.phase === 'Claimed' && status.phase === 'Finishing'
-  if (isCancelled && offersEvictionRequest) await withdrawEvictionRequests(client, podsOnNode, signal)
 }
 
 async function writeFinalizers(

@@ -109,7 +109,7 @@ test('a maintenance by hand, told in words and as JSON', async (context) => {
   await eventually(async () => expect((await ground.request(later)).status?.waiting?.position).toBe(1), patient)
   const since = `${(await ground.budget()).status?.slots[0]?.takenAt.slice(0, 16).replace('T', ' ')} UTC`
   const nodes = (await countOf(ground)).nodes
-  const obstacle = `PodDisruptionBudget ${namespace}/all allows no disruption, ever: 1 of 1 pods are healthy, 1 must be; change it, or run more replicas`
+  const obstacle = `PodDisruptionBudget ${namespace}/all allows no disruption, ever: 1 of 1 pods are healthy, 1 must be; change it, or run more replicas; until then the node is not cordoned`
   const blockedText = `${node}: draining, 1 of 1 pods left; ${namespace}/${pod?.metadata.name}: ${obstacle}`
   const waitText = `${other}: 1 of ${nodes} nodes may be out: ${node} is out since ${since}`
 
@@ -147,7 +147,7 @@ test('a maintenance by hand, told in words and as JSON', async (context) => {
   expect(explained.code).toBe(0)
   expect(explained.stdout.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')).toBe(
     [
-      `${node} is Ready and unschedulable (kept so by queue); it counts against MaintenanceBudget cluster: out since ${since}`,
+      `${node} is Ready and schedulable; it counts against MaintenanceBudget cluster: out since ${since}`,
       request,
       `  now   ${blockedText}`,
       `  next  0 pods are asked to leave; ${namespace}/${pod?.metadata.name} cannot leave: ${obstacle}`,

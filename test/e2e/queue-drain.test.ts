@@ -3,7 +3,16 @@ import { expect, test } from 'vitest'
 import { type KubeObject, type PodObject, resources } from '../../src/kube/index.ts'
 import { boundPod, eventually } from '../support/e2e-cluster.ts'
 import { interceptWrites } from '../support/intercepted-client.ts'
-import { createPdb, patient, pinnedTo, prepareQueue, stays, useCrds } from '../support/queue-cluster.ts'
+import {
+  cordonOf,
+  createPdb,
+  inService,
+  patient,
+  pinnedTo,
+  prepareQueue,
+  stays,
+  useCrds,
+} from '../support/queue-cluster.ts'
 import { withoutPods } from '../support/queue-views.ts'
 
 useCrds()
@@ -22,13 +31,14 @@ test('the work does not begin while a pod runs that the watch has not shown', as
   expect(await ground.podsOn(node)).toEqual([])
 })
 
-test('a PodDisruptionBudget that never allows it is named with its pod; once relaxed, the drain goes on', async (context) => {
+test('a PodDisruptionBudget that never allows it is named with its pod, and the node stays in service until it is relaxed', async (context) => {
   const ground = await prepareQueue(context)
   const { namespace, admin } = ground
   const node = await ground.addNode()
   await ground.addWorkload(node, { app: 'guarded', replicas: 1 })
   await createPdb(ground, 'all-of-them', 'guarded', { minAvailable: 1 })
   const [pod] = await ground.podsOn(node)
+  await ground.addWorkload(node, { app: 'free', replicas: 1 })
   const writes: string[] = []
   const noted = interceptWrites(admin, (write, send) => {
     writes.push(write)
@@ -47,7 +57,7 @@ test('a PodDisruptionBudget that never allows it is named with its pod; once rel
   expect(blocked?.conditions?.find(({ type }) => type === 'Drained')).toMatchObject({
     status: 'False',
     reason: 'Blocked',
-    message: `PodDisruptionBudget ${namespace}/all-of-them allows no disruption, ever: 1 of 1 pods are healthy, 1 must be; change it, or run more replicas`,
+    message: `PodDisruptionBudget ${namespace}/all-of-them allows no disruption, ever: 1 of 1 pods are healthy, 1 must be; change it, or run more replicas; until then the node is not cordoned`,
   })
   // While nothing changes, nothing is written, neither here nor in the ledger.
   await eventually(async () => {
@@ -55,11 +65,13 @@ test('a PodDisruptionBudget that never allows it is named with its pod; once rel
     await sleep(4_000)
     expect(writes).toEqual([])
   }, patient)
+  expect(await cordonOf(ground, node)).toEqual(inService)
+  await ground.untilRunning(node, 'free', 1)
 
   const budget = { name: 'all-of-them', namespace }
   await admin.patch(resources.podDisruptionBudgets, budget, { type: 'merge', body: { spec: { minAvailable: 0 } } })
   const granted = await ground.untilPhase(metadata.name, 'Granted')
-  expect(granted.status?.drain).toMatchObject({ total: 1, left: 0, blockedBy: [] })
+  expect(granted.status?.drain).toMatchObject({ total: 2, left: 0, blockedBy: [] })
 })
 
 test('a pod that serves nobody is evicted, whatever its PodDisruptionBudget says', async (context) => {

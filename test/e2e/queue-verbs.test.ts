@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Phase, type RequestVerb, verbAnnotations } from '../../src/api/index.ts'
 import { setNotReady } from '../../src/dev/index.ts'
-import { eventually } from '../support/e2e-cluster.ts'
+import { type PodObject, resources } from '../../src/kube/index.ts'
+import { boundPod, eventually } from '../support/e2e-cluster.ts'
 import {
   cordonOf,
   createPdb,
@@ -22,7 +23,9 @@ const phases = ['Queued', 'Claimed', 'Granted', 'Held', 'Finishing'] as const
 async function stuckIn(ground: QueueGround, phase: (typeof phases)[number]) {
   const node = await ground.addNode()
   const app = `stuck-${node}`
-  if (phase === 'Claimed' || phase === 'Held') {
+  // Nothing would start it again: the drain waits for a person.
+  if (phase === 'Claimed') await ground.admin.create<PodObject>(resources.pods, boundPod(ground.namespace, app, node))
+  if (phase === 'Held') {
     await ground.addWorkload(node, { app, replicas: 1 })
     await createPdb(ground, app, app, { maxUnavailable: 0 })
   }

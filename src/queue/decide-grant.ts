@@ -1,0 +1,52 @@
+import type { MaintenanceRequest } from '../api/index.ts'
+import type { NodeObject } from '../kube/index.ts'
+import { isTakenBack } from './health.ts'
+import { isOpen } from './order.ts'
+import { enterPhase, hasCondition, withCondition } from './request-status.ts'
+import { nothing, type RequestStep, type RequestWorld, sharers, write } from './request-steps.ts'
+
+/** Why a node counts as drained, or not, when the work begins. */
+type DrainedReason =
+  | 'Drained'
+  /** Some are left, and the settings let the work begin all the same. */
+  | 'NotDrained'
+  /** Whoever asked wanted no drain: pods run on the node, and nobody may read that it is empty. */
+  | 'NotRequested'
+
+/** The work may begin, unless somebody else in the slot would be cut off by it, or would cut it off. */
+export function grant(world: RequestWorld, node: NodeObject, message: string, reason: DrainedReason): RequestStep {
+  const { request, now } = world
+  const working = workUnderWay(world)
+  if (request.spec.work === 'Reboot' && working)
+    return nothing(`${working.metadata.name} is at work; the reboot comes when it has ended`)
+  const going = request.spec.work === 'Reboot' ? undefined : rebootUnderWay(world)
+  if (going) return nothing(`${going.metadata.name} may reboot the node at any moment; the work begins when it is back`)
+  const { drain, ...rest } = enterPhase(request, 'Granted', { reason, message }, now)
+  const done =
+    drain && reason === 'Drained'
+      ? { ...rest, drain: { ...drain, left: 0, blockedBy: [] } }
+      : { ...rest, ...(drain ? { drain } : {}) }
+  const isDrained = reason === 'Drained' ? 'True' : 'False'
+  const drained = withCondition(done, { type: 'Drained', status: isDrained, reason, message }, now)
+  // The host's own word first: what differs from it later is a reboot.
+  const bootID = request.status?.host?.bootID ?? node.status?.nodeInfo?.bootID
+  const boot = request.spec.work !== 'External' && bootID ? { reboots: { count: 0, bootIDAfter: bootID } } : {}
+  const given = { type: 'PermissionGiven', status: 'True', reason: 'Granted', message: 'the work may begin' } as const
+  return write(withCondition({ ...drained, ...boot }, given, now))
+}
+
+/** Somebody works on the node, or has not taken the permission back yet: no reboot under their hands. */
+function workUnderWay(world: RequestWorld): MaintenanceRequest | undefined {
+  return sharers(world).find((other) => {
+    const hasEnded = other.status?.phase === 'Finishing' && isTakenBack(other)
+    return other.spec.work !== 'Reboot' && !hasEnded && isOpen(other)
+  })
+}
+
+/** Somebody may reboot the node: no work is begun that the reboot would cut off. */
+function rebootUnderWay(world: RequestWorld): MaintenanceRequest | undefined {
+  return sharers(world).find(
+    ({ spec, status }) =>
+      spec.work === 'Reboot' && hasCondition(status, 'PermissionGiven') && status?.phase !== 'Finishing',
+  )
+}
