@@ -60,6 +60,14 @@ describe('a pod without a budget is asked', () => {
     expect(pace.due(now(ask('a'), ask('b')), at)).toEqual({ pods: [ask('b')], nextMs: 2_000 })
   })
 
+  test('a minute after an EvictionRequest was accepted: it is answered in its own time', () => {
+    const pace = new EvictionPace(() => 0)
+    const request: PodToAsk = { pod: pod('a'), how: 'request' }
+    pace.note([yes(request)], at)
+    expect(pace.due(now(request), at)).toEqual({ pods: [], nextMs: 60_000 })
+    expect(pace.due(now(request), at + 60_000).pods).toHaveLength(1)
+  })
+
   test('afresh when another pod has the name, and when the old one was forgotten', () => {
     const pace = new EvictionPace(() => 0)
     pace.note([no(ask('a')), no(ask('b'))], at)

@@ -29,6 +29,8 @@ interface BudgetPace {
 const [firstMs, longestMs] = [5_000, 60_000]
 /** An accepted eviction shows in the cache within moments; asking again before that would only be noise. */
 const settleMs = 2_000
+/** An EvictionRequest is answered in its own time; it is only asked whether it is still there. */
+const settleRequestMs = 60_000
 /** Each acceptance earns one more, so a drain never asks much more than twice as often as it has pods. */
 const firstCredit = 10
 const forgetAfterMs = 15 * 60_000
@@ -103,8 +105,9 @@ export class EvictionPace {
     for (const [key, { atMs }] of this.#departures) if (nowMs - atMs > forgetAfterMs) this.#departures.delete(key)
   }
 
-  #noteYes({ pod, budget }: PodToAsk, nowMs: number): void {
-    this.#pods.set(pod.metadata.uid ?? '', { usedAtMs: nowMs, attempts: 0, notBeforeMs: nowMs + settleMs })
+  #noteYes({ pod, how, budget }: PodToAsk, nowMs: number): void {
+    const notBeforeMs = nowMs + (how === 'request' ? settleRequestMs : settleMs)
+    this.#pods.set(pod.metadata.uid ?? '', { usedAtMs: nowMs, attempts: 0, notBeforeMs })
     const key = departureKey(pod)
     if (key) this.#departures.set(key, { atMs: nowMs, returns: this.#departures.get(key)?.returns ?? 0 })
     if (!budget) return

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import {
   askPods,
@@ -11,7 +12,8 @@ import {
   withdrawEvictionRequests,
 } from '../../src/drain/index.ts'
 import { type KubeClient, type KubeObject, type NodeObject, type PodObject, resources } from '../../src/kube/index.ts'
-import { boundPod, eventually } from '../support/e2e-cluster.ts'
+import { boundPod, eventually, type Test } from '../support/e2e-cluster.ts'
+import { interceptWrites } from '../support/intercepted-client.ts'
 import {
   createPdb,
   isReady,
@@ -23,6 +25,39 @@ import {
 } from '../support/queue-cluster.ts'
 
 useCrds()
+
+const evictionRequests = {
+  group: 'lifecycle.k8s.io',
+  version: 'v1alpha1',
+  plural: 'evictionrequests',
+  kind: 'EvictionRequest',
+  namespaced: true,
+}
+
+/** Makes this server one that has EvictionRequests, for one test; nobody answers them. */
+async function offerEvictionRequests(context: Test, { admin, signal }: QueueGround): Promise<void> {
+  const { group, version, plural, kind } = evictionRequests
+  const name = `${plural}.${group}`
+  const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  await admin.create(resources.customResourceDefinitions, {
+    metadata: { name, annotations: { 'api-approved.kubernetes.io': 'unapproved, only for tests' } },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural, kind },
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: open } }],
+    },
+  } as KubeObject)
+  context.onTestFinished(async () => {
+    await admin.delete(resources.customResourceDefinitions, { name }, { uid: 'any' })
+    await eventually(
+      async () => expect(await offersEvictionRequest(admin, new AbortController().signal)).toBe(false),
+      patient,
+    )
+  })
+  await eventually(async () => expect(await offersEvictionRequest(admin, signal)).toBe(true), patient)
+  await eventually(() => listOf(admin, evictionRequests), patient)
+}
 
 async function planOf(ground: QueueGround, node: string, settings: DrainSettings) {
   return planDrain({
@@ -60,35 +95,10 @@ test('a server that offers EvictionRequest gets one for each pod, which is taken
   const { admin, namespace } = ground
   const node = await ground.addNode()
   await ground.addWorkload(node, { app: 'web', replicas: 2 })
-  const requests = {
-    group: 'lifecycle.k8s.io',
-    version: 'v1alpha1',
-    plural: 'evictionrequests',
-    kind: 'EvictionRequest',
-    namespaced: true,
-  }
-  const name = `${requests.plural}.${requests.group}`
-  const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
-  await admin.create(resources.customResourceDefinitions, {
-    metadata: { name, annotations: { 'api-approved.kubernetes.io': 'unapproved, only for tests' } },
-    spec: {
-      group: requests.group,
-      scope: 'Namespaced',
-      names: { plural: requests.plural, kind: requests.kind },
-      versions: [{ name: requests.version, served: true, storage: true, schema: { openAPIV3Schema: open } }],
-    },
-  } as KubeObject)
-  context.onTestFinished(async () => {
-    await admin.delete(resources.customResourceDefinitions, { name }, { uid: 'any' })
-    await eventually(
-      async () => expect(await offersEvictionRequest(admin, new AbortController().signal)).toBe(false),
-      patient,
-    )
-  })
-  await eventually(async () => expect(await offersEvictionRequest(admin, ground.signal)).toBe(true), patient)
+  await offerEvictionRequests(context, ground)
   const plan = await planOf(ground, node, { backend: 'Auto', isForced: false })
   expect(plan.askNow.map(({ how }) => how)).toEqual(['request', 'request'])
-  const found = () => listOf(admin, requests, { namespace })
+  const found = () => listOf(admin, evictionRequests, { namespace })
   // The second time it was said before.
   for (let round = 0; round < 2; round++) {
     const results = await eventually(async () => {
@@ -111,6 +121,36 @@ test('a server that offers EvictionRequest gets one for each pod, which is taken
   )
   for (let round = 0; round < 2; round++) await withdrawEvictionRequests(admin, plan.left, ground.signal)
   expect(await found()).toEqual([])
+})
+
+test('a drain by EvictionRequests says it once to each pod; taken back, it is unsaid before the node is given back', async (context) => {
+  const ground = await prepareQueue(context)
+  const { admin, namespace } = ground
+  const node = await ground.addNode()
+  await ground.addWorkload(node, { app: 'web', replicas: 2 })
+  await offerEvictionRequests(context, ground)
+  const writes: string[] = []
+  const unsaid = () => writes.filter((write) => write.startsWith('delete evictionrequests')).length
+  const noted = interceptWrites(admin, (write, send) => {
+    // The first time it is unsaid, that is not written down: the next turn has to begin there again.
+    const isCut = unsaid() === 2 && write === `replace maintenancerequests/${metadata.name}/status`
+    writes.push(write)
+    return isCut ? Promise.reject(new Error('the answer is lost')) : send()
+  })
+  const { metadata } = await ground.ask(node)
+  await ground.startQueue({ client: noted, offersEvictionRequest: true })
+  await eventually(async () => expect(await listOf(admin, evictionRequests, { namespace })).toHaveLength(2), patient)
+  await sleep(6_000)
+  expect(writes.filter((write) => write.startsWith('create evictionrequests'))).toHaveLength(2)
+
+  await ground.want(metadata.name, 'Return')
+  const { status } = await ground.untilPhase(metadata.name, 'Done')
+  expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Drained', reason: 'Withdrawn' }))
+  expect(await listOf(admin, evictionRequests, { namespace })).toEqual([])
+  expect(unsaid()).toBe(4)
+  await ground.untilRunning(node, 'web', 2)
+  const last = writes.findLastIndex((write) => write.startsWith('delete evictionrequests'))
+  expect(writes.slice(0, last).filter((write) => write === `patch nodes/${node}`)).toHaveLength(1)
 })
 
 test('a deletion names the pod with its UID: another of the same name is not touched', async (context) => {

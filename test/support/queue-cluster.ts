@@ -81,6 +81,8 @@ export interface QueueOptions {
   /** Shows the queue something else than what its caches hold. */
   readonly see?: (views: QueueViews) => QueueViews
   readonly log?: QueuePorts['log']
+  /** What a controller finds out when it starts. */
+  readonly offersEvictionRequest?: boolean
 }
 
 export interface QueueGround extends Ground {
@@ -241,7 +243,7 @@ async function startQueue(
   const client = options.client ?? admin
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, testSignal, ...(options.signal ? [options.signal] : [])])
-  const ended = runInstance({ client, signal, see: options.see, log: options.log })
+  const ended = runInstance({ ...options, client, signal })
   const running = {
     ended,
     async stop() {

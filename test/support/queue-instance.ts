@@ -21,10 +21,12 @@ export interface InstanceOptions {
   /** Shows the queue something else than what its caches hold. */
   readonly see?: ((views: QueueViews) => QueueViews) | undefined
   readonly log?: QueuePorts['log'] | undefined
+  readonly offersEvictionRequest?: boolean | undefined
 }
 
 /** One controller's queue in this process, on caches of its own. Resolves when the signal has ended it. */
-export async function runInstance({ client, signal, clock = systemClock, see, log }: InstanceOptions): Promise<void> {
+export async function runInstance(options: InstanceOptions): Promise<void> {
+  const { client, signal, clock = systemClock, see, log } = options
   const caches = new SharedCaches({ client, signal })
   const views = openViews(caches)
   const windows = openWindowViews(caches, { client, namespace: ownNamespace, signal })
@@ -42,7 +44,7 @@ export async function runInstance({ client, signal, clock = systemClock, see, lo
           signal,
         }),
         heartbeats: new Heartbeats(clock),
-        offersEvictionRequest: false,
+        offersEvictionRequest: options.offersEvictionRequest ?? false,
         ownNamespace,
         recorder: { record: () => undefined },
         log: log ?? { info: () => undefined, warn: () => undefined },
