@@ -153,6 +153,44 @@ describe('the control plane', () => {
     expect(claimed({ budget: budget({ max: 5 }), nodes: broken, requests: [request('r2', 'b')] })).toEqual([])
   })
 
+  test('counts them whatever the budget counts, and those that it ignores', () => {
+    const broken = [node('a', { ...controlPlane, isReady: false }), ...nodes.slice(1)]
+    const asks = { requests: [request('r2', 'b'), request('r3', 'c')] }
+    expect(claimed({ budget: budget({ max: 5, countUnavailable: [] }), nodes: broken, ...asks })).toEqual(['r3'])
+    const ignoreNodes = { matchLabels: controlPlane.labels }
+    const ignoring = budget({ max: 5, ignoreNodes }, slot('a', 1, 'x'))
+    expect(claimed({ budget: ignoring, nodes, ...asks })).toEqual(['r3'])
+  })
+
+  test('counts a node that is Ready but misses one of its static pods, and that node itself may go', () => {
+    const controlPlaneAilment = ({ metadata }: { readonly metadata: { readonly name?: string } }) =>
+      metadata.name === 'a' ? 'NotReady in etcd-a' : undefined
+    const parts = { budget: budget({ max: 5 }), nodes, controlPlaneAilment }
+    const decision = decideLedger(world({ ...parts, requests: [request('r2', 'b')] }))
+    expect(decision.claims).toEqual([])
+    expect(decision.waiting.get('r2')?.message).toBe(
+      '1 of 2 control-plane nodes may be out: a is NotReady in etcd-a, without a slot',
+    )
+    expect(decision.next.limits?.[0]).toMatchObject({ name: 'cluster', out: 0 })
+    expect(claimed({ ...parts, requests: [request('r1', 'a'), request('r2', 'b')] })).toEqual(['r1'])
+  })
+
+  test('does not let two go because both are cordoned: a cordon stops no etcd', () => {
+    const cordoned = ['a', 'b'].map((name) => node(name, { ...controlPlane, isCordoned: true }))
+    const requests = [request('r1', 'a'), request('r2', 'b')]
+    expect(claimed({ budget: budget({ max: 5 }), nodes: cordoned, requests })).toEqual([])
+    const alone = { nodes: [...cordoned.slice(0, 1), node('b', controlPlane)], requests }
+    expect(claimed({ budget: budget({ max: 5 }), ...alone })).toEqual(['r1'])
+    const loose = budget({ max: 5, countUnavailable: ['NotReady'] })
+    expect(claimed({ budget: loose, nodes: cordoned, requests })).toEqual(['r1'])
+  })
+
+  test('does not let two go because both ail: what is left of them may be what keeps the cluster', () => {
+    const ails = () => 'NotReady in kube-scheduler'
+    const requests = [request('r1', 'a'), request('r2', 'b'), request('r3', 'c')]
+    expect(claimed({ budget: budget({ max: 5 }), nodes, requests, controlPlaneAilment: ails })).toEqual(['r3'])
+  })
+
   test('is bound by the whole budget as well', () => {
     expect(claimed({ budget: budget({ max: 1 }, slot('c', 1, 'x')), nodes, requests: [request('r1', 'a')] })).toEqual(
       [],

@@ -25,6 +25,8 @@ export interface LedgerWorld {
   readonly requests: readonly MaintenanceRequest[]
   readonly nodes: readonly NodeObject[]
   readonly gates: ClaimGates
+  /** Asked only about nodes of the control plane: what is wrong with one that is Ready. */
+  readonly controlPlaneAilment?: (node: NodeObject) => string | undefined
   readonly now: string
 }
 
@@ -71,7 +73,7 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
   ledger = outrun.reduce(withSlot, ledger)
   const putBack = [...lost, ...outrun]
 
-  const tally = new Tally(withSharedLocks(budget.spec), ledger.slots, nodes)
+  const tally = new Tally(withSharedLocks(budget.spec), ledger.slots, nodes, world.controlPlaneAilment)
   const isBroken = isExclusivityBroken(stored, lost.length > 0, ledger.slots, tally)
   const line = lineOf(world, ledger, nodeByUid, byName, tally, isBroken)
   const limits = tally.withoutPromises()

@@ -18,10 +18,12 @@ import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
 import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
+import { staticPodAilment } from './limits.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
 import type { ClaimGates } from './obstacles.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
+import { podsByNode } from './views.ts'
 
 export interface LedgerTurn {
   /** Requests whose turn came or ended. */
@@ -86,6 +88,7 @@ async function decideAsking(
       requests: [...views.requests.values()],
       nodes: [...views.nodes.values()],
       gates: refusal === undefined ? gates : withRefusal(gates, refusal, budget),
+      controlPlaneAilment: ({ metadata: { name = '' } }) => staticPodAilment(views.pods.byIndex(podsByNode, name)),
       now,
     })
     decidedInMs += clock.monotonic() - startedMs

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceBudgetSpec } from '../api/index.ts'
 import { budget, cordonedNode, node, slot } from './fixture-world.ts'
-import { figuresOf, isControlPlane, isReady, resolveMax, Tally, unavailability } from './limits.ts'
+import { figuresOf, isControlPlane, isReady, resolveMax, staticPodAilment, Tally, unavailability } from './limits.ts'
 
 test.for([
   [1, 100, 1],
@@ -146,9 +146,19 @@ describe('a limit by selector', () => {
 
 describe('nodes that never count', () => {
   const ignoreNodes = { matchLabels: { parked: 'true' } }
-  const parked = { labels: { parked: 'true', 'node-role.kubernetes.io/control-plane': '' } }
+  const parked = { labels: { parked: 'true' } }
+  const plane = { labels: { ...parked.labels, 'node-role.kubernetes.io/control-plane': '' } }
 
-  test('are in no limit, whatever their state', () => {
+  test('count for the control plane all the same while they are out or NotReady; a cordon alone is what parking is', () => {
+    const nodes = [node('a', plane), node('b', plane), node('c', { ...plane, isReady: false, isCordoned: true })]
+    const tally = new Tally(spec({ ignoreNodes, max: 9, countUnavailable: [] }), [slot('a', 1, 'r')], nodes)
+    expect(shown(tally)).toEqual(['cluster: 0/9 of 0', 'control-plane: 2/1 of 3'])
+    expect(tally.full(nodes[1] ?? node('?')).map(({ name }) => name)).toEqual(['control-plane'])
+    const idle = new Tally(spec({ ignoreNodes, max: 9 }), [], [node('a', { ...plane, isCordoned: true })])
+    expect(shown(idle)).toEqual(['cluster: 0/9 of 0', 'control-plane: 0/1 of 1'])
+  })
+
+  test('are in no other limit, whatever their state', () => {
     const nodes = [node('a', { ...parked, isReady: false }), node('b', { isReady: false }), node('c')]
     const tally = new Tally(spec({ ignoreNodes, max: '50%' }), [slot('a', 1, 'r')], nodes)
     expect(shown(tally)).toEqual(['cluster: 1/1 of 2'])
@@ -160,6 +170,21 @@ describe('nodes that never count', () => {
     const tally = new Tally(spec({ ignoreNodes, max: 0 }), [], [node('a', parked)])
     expect(tally.full(node('a', parked)).map(({ name }) => name)).toEqual(['cluster'])
   })
+})
+
+test('a static pod of kube-system that is not Ready is an ailment of its node, any other pod is not', () => {
+  const pod = (name: string, namespace: string, ready: string, annotations: Record<string, string>) => ({
+    metadata: { name, namespace, annotations },
+    status: { conditions: [{ type: 'Ready', status: ready }] },
+  })
+  const mirror = { 'kubernetes.io/config.mirror': 'x' }
+  const well = [
+    pod('etcd-a', 'kube-system', 'True', mirror),
+    pod('web', 'shop', 'False', mirror),
+    pod('dns', 'kube-system', 'False', {}),
+  ]
+  expect(staticPodAilment(well)).toBeUndefined()
+  expect(staticPodAilment([...well, pod('etcd-b', 'kube-system', 'False', mirror)])).toBe('NotReady in etcd-b')
 })
 
 describe('a limit with the name of another', () => {

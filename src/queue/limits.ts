@@ -6,7 +6,7 @@ import {
   type Slot,
 } from '../api/index.ts'
 import { isCordonedBy, matchesSelector } from '../drain/index.ts'
-import type { NodeObject } from '../kube/index.ts'
+import type { NodeObject, PodObject } from '../kube/index.ts'
 import { cordonOwner } from './names.ts'
 
 /** Who is out, and which limits of the budget have a place left. */
@@ -23,6 +23,8 @@ export interface OutNode {
   readonly uid: string
   /** Present when it has a slot; otherwise why it counts all the same. */
   readonly slot?: Slot
+  /** It is missed, but not all of it is down: to take it out would still cost a place. */
+  readonly isPartly?: true
   readonly why: string
 }
 
@@ -53,6 +55,17 @@ export function isControlPlane(node: NodeObject): boolean {
 
 const controlPlane = 'control-plane'
 
+/** A static pod of the control plane that is not Ready: its node looks well, and etcd or an API server is missing. */
+export function staticPodAilment(pods: readonly PodObject[]): string | undefined {
+  const ailing = pods.find(
+    ({ metadata, status }) =>
+      metadata.namespace === 'kube-system' &&
+      metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined &&
+      !status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+  )
+  return ailing && `NotReady in ${ailing.metadata.name}`
+}
+
 /** One number that must hold: a limit, or one group of it. */
 export interface Limit {
   /** Tells it from every other, whatever name a person gives to theirs. */
@@ -79,10 +92,18 @@ export class Tally {
   /** Thousands of nodes are asked about several times in one decision. Without limits of its own they are all alike. */
   readonly #limitsByNode = new Map<NodeObject | 'worker' | 'control plane', readonly CountedLimit[]>()
   readonly #areAlike: boolean
+  readonly #ailmentOf: (node: NodeObject) => string | undefined
   readonly #promised: { limit: CountedLimit; promise: OutNode; before: OutNode | undefined }[] = []
 
-  constructor(spec: Spec, slots: readonly Slot[], nodes: readonly NodeObject[]) {
+  constructor(
+    spec: Spec,
+    slots: readonly Slot[],
+    nodes: readonly NodeObject[],
+    /** What is wrong with a node of the control plane although it is Ready. */
+    ailmentOf: (node: NodeObject) => string | undefined = () => undefined,
+  ) {
     this.#spec = spec
+    this.#ailmentOf = ailmentOf
     this.#areAlike = spec.ignoreNodes === undefined && (spec.limits ?? []).length === 0
     this.#limitFor({ key: budgetName, name: budgetName, rule: spec.max })
     const slotByUid = new Map(slots.map((slot) => [slot.nodeUID, slot]))
@@ -98,7 +119,7 @@ export class Tally {
     for (const limit of this.#limits.values()) limit.max = resolveMax(limit.rule, limit.total)
   }
 
-  /** The limits that a node counts in; none for a node that never counts. */
+  /** The limits that a node counts in; for a node that never counts, none but the guard of the control plane. */
   of(node: NodeObject): readonly Limit[] {
     return this.#of(node)
   }
@@ -115,13 +136,15 @@ export class Tally {
   #find(node: NodeObject): readonly CountedLimit[] {
     const { ignoreNodes, limits = [], max, controlPlaneMax } = this.#spec
     const labels = node.metadata.labels
-    if (ignoreNodes && matchesSelector(ignoreNodes, labels)) return []
+    const guard = isControlPlane(node)
+      ? [this.#limitFor({ key: controlPlane, name: controlPlane, rule: controlPlaneMax })]
+      : []
+    // Who does not count is still one of those that keep the cluster's memory.
+    if (ignoreNodes && matchesSelector(ignoreNodes, labels)) return guard
     const matching = limits.filter(({ nodeSelector }) => !nodeSelector || matchesSelector(nodeSelector, labels))
     return [
       this.#limitFor({ key: budgetName, name: budgetName, rule: max }),
-      ...(isControlPlane(node)
-        ? [this.#limitFor({ key: controlPlane, name: controlPlane, rule: controlPlaneMax })]
-        : []),
+      ...guard,
       ...matching.map(({ name, groupBy, max: rule }) => {
         if (groupBy === undefined) return this.#limitFor({ key: keyOf(name), name, rule })
         const group = labels?.[groupBy] ?? ''
@@ -140,8 +163,11 @@ export class Tally {
     // 0 stops every claim, that of a node that never counts as well.
     if (cluster?.max === 0) return [cluster]
     const isMarked = isCordonedBy(node, cordonOwner)
-    const isOut = (seen: OutNode | undefined) => seen !== undefined && (seen.slot !== undefined || !isMarked)
-    return this.of(node).filter(({ max, out }) => max === 0 || (out.size >= max && !isOut(out.get(uid))))
+    const isOut = (seen: OutNode) => seen.slot !== undefined || (!isMarked && !seen.isPartly)
+    return this.of(node).filter(({ max, out }) => {
+      const seen = out.get(uid)
+      return max === 0 || (seen && isOut(seen) ? false : out.size - (seen?.isPartly ? 1 : 0) >= max)
+    })
   }
 
   take(node: NodeObject, slot: Slot): void {
@@ -178,9 +204,26 @@ export class Tally {
   }
 
   #takeUnavailable(node: NodeObject): void {
-    const why = unavailability(this.#spec, node)
+    const limits = this.#of(node)
     const { uid = '', name = '' } = node.metadata
-    if (why) for (const { out } of this.#of(node)) out.set(uid, { name, uid, why })
+    // Only a node that counts has the limit of the whole.
+    const why = limits[0]?.key === budgetName ? unavailability(this.#spec, node) : undefined
+    for (const { key, out } of limits) {
+      if (key === controlPlane) this.#takeAiling(node, out, why)
+      else if (why) out.set(uid, { name, uid, why })
+    }
+  }
+
+  /** Whatever a person wants to be counted: a member of the control plane that is down is one that is missing. */
+  #takeAiling(node: NodeObject, out: Map<string, OutNode>, counted: OutNode['why'] | undefined): void {
+    const { uid = '', name = '' } = node.metadata
+    if (!isReady(node)) {
+      out.set(uid, { name, uid, why: 'NotReady' })
+      return
+    }
+    // A cordon stops no etcd, and a scheduler that fails is not all of them: the others may still need this one.
+    const why = counted ?? this.#ailmentOf(node)
+    if (why) out.set(uid, { name, uid, why, isPartly: true })
   }
 
   #takeUnseen(slot: Slot): void {

@@ -12,6 +12,7 @@ import {
   prepareQueue,
   type QueueGround,
   slotsOf,
+  stays,
   useCrds,
 } from '../support/queue-cluster.ts'
 
@@ -110,7 +111,13 @@ test('nodes that never count take no place and need none; a control plane node t
     for: 'Budget',
     message: `1 of 2 control-plane nodes may be out: ${down} is NotReady, without a slot`,
   })
-  await ground.setBudget({ ...spec, max: 3, countUnavailable: [] })
+  // Neither what is counted nor what is ignored loosens the guard of the control plane.
+  await ground.setBudget({ max: 3, countUnavailable: [], ignoreNodes: { matchLabels: controlPlane } })
+  await eventually(async () => {
+    expect(await figures(ground)).toMatchObject({ cluster: { withoutSlot: [] }, 'control-plane': { out: 1 } })
+  }, patient)
+  await stays(async () => expect((await ground.request(metadata.name)).status?.phase).toBe('Queued'), 1_000)
+  await setNotReady(ground.admin, down, undefined)
   await ground.untilPhase(metadata.name, 'Granted')
 })
 
