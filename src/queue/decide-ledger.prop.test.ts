@@ -69,7 +69,14 @@ const worlds: fc.Arbitrary<LedgerWorld> = fc
                 conditions: holds && state.hasWorked ? [condition('PermissionGiven')] : [],
                 ...(holds ? { slot: heldSlot(tokenOf(state.node)) } : {}),
                 ...(state.starves
-                  ? { waiting: { for: 'Budget' as const, message: 'full', since: '2026-01-01T00:00:00Z' } }
+                  ? {
+                      waiting: {
+                        for: 'Budget' as const,
+                        message: 'full',
+                        since: '2026-01-01T00:00:00Z',
+                        passedSince: '2026-01-01T00:00:00Z',
+                      },
+                    }
                   : {}),
               },
             }

@@ -24,9 +24,9 @@ const worked = (token: number): MaintenanceRequestStatus => ({
   conditions: [condition('PermissionGiven')],
 })
 const inMs = (ms: number) => new Date(Date.parse(noon) + ms).toISOString()
-/** What somebody waits for, as it was stored. */
-const waitingFor = (reason: Waiting['for'], since: string) =>
-  ({ phase: 'Queued', waiting: { for: reason, message: 'm', since } }) as const
+/** As it is stored of somebody whom others have passed. */
+const passedFrom = (passedSince: string, reason: Waiting['for'] = 'Budget') =>
+  ({ phase: 'Queued', waiting: { for: reason, message: 'm', since: noon, passedSince } }) as const
 const conditionOf = ({ next }: { readonly next: MaintenanceBudget['status'] }, type: string) =>
   next?.conditions?.find((one) => one.type === type)
 const controlPlane = { labels: { 'node-role.kubernetes.io/control-plane': '' } }
@@ -657,6 +657,56 @@ describe('a node that rests after its return', () => {
   })
 })
 
+describe('who is passed', () => {
+  const inZone = (name: string, zone: string, more: Parameters<typeof node>[1] = {}) =>
+    node(name, { ...more, labels: { zone } })
+  const ledger = budget({ max: 9, limits: [{ name: 'zones', groupBy: 'zone', max: 1 }] }, slot('b', 1, 'x'))
+  const nodes = [inZone('a', 'x'), inZone('b', 'x'), inZone('c', 'y'), inZone('d', 'z', { isReady: false })]
+  const waits = request('waits', 'a')
+  const passedSince = (parts: Partial<LedgerWorld>) =>
+    decideLedger(world({ budget: ledger, nodes, ...parts })).waiting.get('waits')?.passedSince
+
+  test('is told since when, from the first one behind who takes a place that it needs', () => {
+    expect(passedSince({ requests: [waits, request('behind', 'c', { metadata: { creationTimestamp: noon } })] })).toBe(
+      noon,
+    )
+    const stored = request('waits', 'a', { status: passedFrom(earlier) })
+    expect(passedSince({ requests: [stored, request('z', 'c', { metadata: { creationTimestamp: noon } })] })).toBe(
+      earlier,
+    )
+    expect(passedSince({ requests: [stored] })).toBe(earlier)
+  })
+
+  test.for<readonly [string, Partial<LedgerWorld>]>([
+    ['who stands before it', { requests: [waits, request('first', 'c', { spec: { priority: 1 } })] }],
+    ['whose node is out already', { requests: [waits, request('z', 'd', { spec: { priority: -1 } })] }],
+    [
+      'who joins a node that is out',
+      { requests: [waits, request('x', 'b', { status: granted(1) }), request('z', 'b', { spec: { priority: -1 } })] },
+    ],
+    [
+      'who is not secured yet',
+      { requests: [waits, request('z', 'c', { spec: { priority: -1 }, metadata: { finalizers: [] } })] },
+    ],
+    [
+      'anybody while it waits for its window',
+      {
+        requests: [request('waits', 'a', { spec: { windows: ['w'] } }), request('z', 'c', { spec: { priority: -1 } })],
+        gates: { ...openGates, windowOf: (names) => ({ isOpen: names.length === 0 }) },
+      },
+    ],
+  ])('is not passed by %s', ([, parts]) => {
+    expect(passedSince(parts)).toBeUndefined()
+  })
+
+  test('in no limit that both need is not passed', () => {
+    const parked = { labels: { parked: 'true' } }
+    const ignoring = { ...ledger, spec: { ...ledger.spec, ignoreNodes: { matchLabels: { parked: 'true' } } } }
+    const requests = [waits, request('z', 'p', { spec: { priority: -1 } })]
+    expect(passedSince({ budget: ignoring, nodes: [...nodes, node('p', parked)], requests })).toBeUndefined()
+  })
+})
+
 describe('who has been passed for too long', () => {
   const zone = 'topology.kubernetes.io/zone'
   const zoned = (name: string, value: string, more: Parameters<typeof node>[1] = {}) =>
@@ -664,14 +714,14 @@ describe('who has been passed for too long', () => {
   const limits = [{ name: 'zones', groupBy: zone, max: 1 }]
   const nodes = [zoned('a', 'x'), zoned('b', 'x'), zoned('c', 'y')]
   const hourAgo = inMs(-patienceMs)
-  const starving = request('patient', 'a', { spec: { priority: -5 }, status: waitingFor('Budget', hourAgo) })
+  const starving = request('patient', 'a', { spec: { priority: -5 }, status: passedFrom(hourAgo) })
 
   test('goes first when a place is free, before every priority', () => {
     const urgent = request('urgent', 'b', { spec: { priority: 1000 } })
     expect(claimed({ nodes, requests: [urgent, starving] })).toEqual(['patient'])
     const patient = request('patient', 'a', {
       spec: { priority: -5 },
-      status: waitingFor('Budget', inMs(1 - patienceMs)),
+      status: passedFrom(inMs(1 - patienceMs)),
     })
     expect(claimed({ nodes, requests: [urgent, patient] })).toEqual(['urgent'])
   })
@@ -698,6 +748,40 @@ describe('who has been passed for too long', () => {
     })
   })
 
+  test('is one after the other: the first is named, and the second does not lose its hour by waiting for it', () => {
+    const full = budget({ max: 9, limits }, slot('b', 1, 'x'))
+    const second = request('second', 'd', { status: passedFrom(hourAgo, 'Order') })
+    const requests = [starving, second, request('urgent', 'e', { spec: { priority: 9 } })]
+    const line = (ledger: MaintenanceBudget) =>
+      decideLedger(world({ budget: ledger, nodes: [...nodes, zoned('d', 'x'), zoned('e', 'x')], requests }))
+    const waits = [...line(full).waiting].map(([name, { for: reason, next }]) => [name, reason, next])
+    expect(waits).toEqual([
+      ['second', 'Budget', 'fettle explain b'],
+      ['patient', 'Order', 'fettle explain second'],
+      ['urgent', 'Order', 'fettle explain second'],
+    ])
+    const { claims, waiting } = line(budget({ max: 9, limits }))
+    expect(claims.map(({ request: name }) => name)).toEqual(['second'])
+    expect([...waiting.keys()]).toEqual(['patient', 'urgent'])
+  })
+
+  test('keeps no place free that it could not take itself, nor one of a limit that has none', () => {
+    const full = budget({ max: 9, limits }, slot('b', 1, 'x'))
+    const early = request('patient', 'a', { spec: { windows: ['night'] }, status: passedFrom(hourAgo) })
+    const closed: ClaimGates = { ...openGates, windowOf: (names) => ({ isOpen: names.length === 0 }) }
+    const other = request('other', 'd')
+    const at = (parts: Partial<LedgerWorld>) =>
+      decideLedger(world({ budget: full, nodes: [...nodes, zoned('d', 'x')], ...parts })).waiting.get('other')?.for
+    expect(at({ requests: [early, other], gates: closed })).toBe('Budget')
+    const stopped = budget(
+      { max: 9, limits: [...limits, { name: 'pool', nodeSelector: { matchLabels: { pool: 'p' } }, max: 0 }] },
+      slot('b', 1, 'x'),
+    )
+    const pooled = node('a', { labels: { [zone]: 'x', pool: 'p' } })
+    const parts = { budget: stopped, requests: [starving, other], nodes: [pooled, ...nodes.slice(1), zoned('d', 'x')] }
+    expect(at(parts)).toBe('Budget')
+  })
+
   test('does not stop a node that is out already: its return is what everybody waits for', () => {
     const down = [zoned('a', 'x'), zoned('b', 'x', { isReady: false })]
     const repair = request('repair', 'b')
@@ -705,7 +789,7 @@ describe('who has been passed for too long', () => {
   })
 
   test('is looked at in the moment when the hour is over', () => {
-    const waiting = request('w', 'a', { status: waitingFor('Budget', inMs(-60_000)) })
+    const waiting = request('w', 'a', { status: passedFrom(inMs(-60_000)) })
     const { wakeAtMs } = decideLedger(world({ budget: budget({}, slot('b', 1, 'x')), nodes, requests: [waiting] }))
     expect(wakeAtMs).toBe(Date.parse(inMs(patienceMs - 60_000)))
     const past = decideLedger(world({ budget: budget({}, slot('b', 1, 'x')), nodes, requests: [starving] }))

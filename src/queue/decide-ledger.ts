@@ -18,7 +18,7 @@ import {
   ownObstacle,
   passed,
 } from './obstacles.ts'
-import { inOrder, isOpen, isStarving, patienceMs, wantsOut, youngerTwins } from './order.ts'
+import { inOrder, isOpen, isStarving, starvesAtMs, wantsOut, youngerTwins } from './order.ts'
 
 export interface LedgerWorld {
   readonly budget: MaintenanceBudget
@@ -138,6 +138,9 @@ function lineOf(
   const wakeTimes: number[] = []
   /** Full limits that somebody has waited for so long that nobody may take them first. */
   const reserved = new Map<string, string>()
+  /** Those who wait for a place, by where they stand, and where the last one stands who took one of each limit. */
+  const waitingAt = new Map<number, { readonly name: string; readonly limits: readonly Limit[] }>()
+  const takenAt = new Map<string, number>()
   /** Most of a long line waits for the same, which is put into words once until somebody else is out. */
   const sentences = new Map<Limit, Obstacle | undefined>()
   const fullOf = (limit: Limit | undefined): Obstacle | undefined => {
@@ -145,7 +148,7 @@ function lineOf(
     return limit && sentences.get(limit)
   }
   let ledger = start
-  for (const request of queued) {
+  for (const [place, request] of queued.entries()) {
     const node = nodeByUid.get(request.spec.nodeUID)
     // Its own turn ends it: the node is gone.
     if (!node) continue
@@ -153,11 +156,15 @@ function lineOf(
     const slot = slotByUid.get(request.spec.nodeUID)
     const joins = slot !== undefined && !isSoaking(slot)
     const full = joins ? [] : tally.full(node)
+    const own = forAll ?? ownObstacle(world, request)
     const obstacle =
-      forAll ??
-      ownObstacle(world, request) ??
+      own ??
       (joins ? closingSlot(slot, byName) : (passed(node, tally, reserved) ?? fullOf(full[0]) ?? fullLedger(ledger)))
-    if (full.length > 0 && isStarving(request, nowMs)) for (const { key } of full) reserved.set(key, name)
+    // Who could not go if there were a place keeps none free. A limit of 0 has no places, and nobody is passed there.
+    const waitsForPlace = own === undefined && full.length > 0 && full.every(({ max }) => max > 0)
+    if (waitsForPlace && isStarving(request, nowMs))
+      for (const { key } of full) if (!reserved.has(key)) reserved.set(key, name)
+    if (waitsForPlace) waitingAt.set(place, { name, limits: tally.of(node) })
     const block = obstacle || joins ? undefined : world.gates.blockerOf(node, request)
     const stop = obstacle ?? blockerObstacle(block)
     if (stop) {
@@ -166,10 +173,10 @@ function lineOf(
         tally.promise(node, promisedSlot(request, now))
         sentences.clear()
       }
-      waiting.set(name, { position: waiting.size + 1, ...stop })
+      const passedSince = request.status?.waiting?.passedSince
+      waiting.set(name, { position: waiting.size + 1, ...stop, ...(passedSince ? { passedSince } : {}) })
       if (stop.notBefore) wakeTimes.push(Date.parse(stop.notBefore))
-      const since = request.status?.waiting
-      if (stop.for === 'Budget' && since?.for === 'Budget') wakeTimes.push(Date.parse(since.since) + patienceMs)
+      if (waitsForPlace && passedSince) wakeTimes.push(starvesAtMs(request))
       continue
     }
     const { nodeName, nodeUID } = request.spec
@@ -178,16 +185,35 @@ function lineOf(
     const made = slotOf(taken, name) ?? promisedSlot(request, now)
     slotByUid.set(nodeUID, made)
     sentences.clear()
+    // Who joins a node, or whose node is out already, takes a place from nobody.
+    const takes = joins ? [] : tally.of(node).filter(({ out }) => !out.has(nodeUID))
     // Claimed before the finalizer is stored, a deleted request would leave its slot behind for ever.
     if (!request.metadata.finalizers?.includes(finalizer)) {
       tally.promise(node, made)
       continue
     }
+    for (const { key } of takes) takenAt.set(key, place)
     tally.take(node, made)
     ledger = taken
     claims.push(claim)
   }
+  notePassed(waiting, waitingAt, takenAt, now)
   return { ledger, claims, waiting, unasked, wakeTimes }
+}
+
+/** Whoever waits for a place while somebody behind takes one that it needs is passed, from the first time on. */
+function notePassed(
+  waiting: Map<string, Omit<Waiting, 'since'>>,
+  waitingAt: ReadonlyMap<number, { readonly name: string; readonly limits: readonly Limit[] }>,
+  takenAt: ReadonlyMap<string, number>,
+  now: string,
+): void {
+  if (takenAt.size === 0) return
+  for (const [place, { name, limits }] of waitingAt) {
+    const known = waiting.get(name)
+    if (known && known.passedSince === undefined && limits.some(({ key }) => (takenAt.get(key) ?? -1) > place))
+      waiting.set(name, { ...known, passedSince: now })
+  }
 }
 
 /** Those further back count with the place of somebody who may take it a moment later. */

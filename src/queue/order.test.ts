@@ -31,8 +31,8 @@ describe('the line', () => {
   })
 
   test('puts who has been passed for too long before every priority', () => {
-    const since = new Date(Date.parse(noon) - patienceMs).toISOString()
-    const waiting = { for: 'Budget', message: 'full', since } as const
+    const passedSince = new Date(Date.parse(noon) - patienceMs).toISOString()
+    const waiting = { for: 'Budget', message: 'full', since: noon, passedSince } as const
     const patient = request('patient', 'n', { spec: { priority: -1000 }, status: { phase: 'Queued', waiting } })
     const urgent = request('urgent', 'n', { spec: { priority: 1000 } })
     expect(names(inOrder([urgent, patient], { nowMs: Date.parse(noon) }))).toEqual(['patient', 'urgent'])
@@ -40,11 +40,21 @@ describe('the line', () => {
     expect(names(inOrder([urgent, patient]))).toEqual(['urgent', 'patient'])
   })
 
-  test('is only too long for who waits for a place', () => {
-    for (const reason of ['Order', 'Window', 'Freeze', 'Blocker', 'Backoff', 'ForeignLock', 'StaleView'] as const) {
+  test('is too long for who was passed, whatever it waits for now; and for nobody who only waits', () => {
+    for (const reason of ['Budget', 'Order', 'Window', 'Freeze', 'Blocker', 'StaleView'] as const) {
       const waiting = { for: reason, message: 'm', since: '2020-01-01T00:00:00Z' }
-      expect(isStarving(request('r', 'n', { status: { phase: 'Queued', waiting } }), Date.parse(noon))).toBe(false)
+      const starves = (more: object) =>
+        isStarving(
+          request('r', 'n', { status: { phase: 'Queued', waiting: { ...waiting, ...more } } }),
+          Date.parse(noon),
+        )
+      expect([starves({}), starves({ passedSince: earlier }), starves({ passedSince: noon })]).toEqual([
+        false,
+        true,
+        false,
+      ])
     }
+    expect(isStarving(request('r', 'n'), Date.parse(noon))).toBe(false)
   })
 
   test('is a new list', () => {

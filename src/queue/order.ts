@@ -32,10 +32,18 @@ export function inOrder(
   return entries.map(({ request }) => request)
 }
 
-/** It has waited for a full limit so long that nobody who needs the same may go first any more. */
-export function isStarving({ status }: MaintenanceRequest, nowMs: number): boolean {
-  const { waiting } = status ?? {}
-  return waiting?.for === 'Budget' && Date.parse(waiting.since) + patienceMs <= nowMs
+/**
+ * Others have gone first for so long that nobody who needs the same may do so any more. What it waits for at this moment
+ * does not matter: a freeze, a closed window or somebody who starves as well would begin the hour anew each time.
+ */
+export function isStarving(request: MaintenanceRequest, nowMs: number): boolean {
+  return starvesAtMs(request) <= nowMs
+}
+
+/** When its patience ends; never for who was not passed by anybody. */
+export function starvesAtMs({ status }: MaintenanceRequest): number {
+  const passedSince = status?.waiting?.passedSince
+  return passedSince === undefined ? Number.POSITIVE_INFINITY : Date.parse(passedSince) + patienceMs
 }
 
 export function isOpen(request: MaintenanceRequest): boolean {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { budgetName, type MaintenanceRequest, maintenanceRequests, type Waiting } from '../api/index.ts'
+import { budgetName, type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
 import { EvictionPace } from '../drain/index.ts'
 import { isNotFound, WorkQueue } from '../kube/index.ts'
 import { takeLedgerTurn } from './ledger-turn.ts'
+import { LineNews } from './line-news.ts'
 import { namedPlaces } from './lock-places.ts'
 import { bearsOurs, takeNodeTurn } from './node-turn.ts'
 import { isOpen } from './order.ts'
@@ -21,8 +22,6 @@ const lookAnywayMs = 30_000
 const tidyEveryMs = 600_000
 /** An agent has ten names for its requests: one that is over must not keep its name for long. */
 const tidySoonMs = 1_000
-/** Whoever is far back in the line is told of a new place only now and then: else one claim would cost a write for each. */
-const [headOfLine, headToldEveryMs, othersToldEveryMs] = [10, 1_000, 600_000]
 /** A look at thousands of nodes leaves this many times its own length to those whose turn has come. */
 const restFactor = 2
 
@@ -157,60 +156,4 @@ async function tidy({ client, views, clock, log }: QueuePorts, signal: AbortSign
       if (!isNotFound(error)) throw error
     }
   }
-}
-
-type Place = Omit<Waiting, 'since'>
-
-/** What those in line have been told of their place, and whom to tell now. */
-class LineNews {
-  readonly #clock: QueuePorts['clock']
-  #places: ReadonlyMap<string, Place> = new Map()
-  readonly #told = new Map<string, { readonly place: Place; readonly atMs: number }>()
-
-  constructor(clock: QueuePorts['clock']) {
-    this.#clock = clock
-  }
-
-  /** What a request is told now: the truth, or what it knows if it was told lately. */
-  of(name: string): Place | undefined {
-    return this.#told.get(name)?.place
-  }
-
-  /** Takes the line as it is now; answers who has to be told. */
-  take(places: ReadonlyMap<string, Place>): string[] {
-    const nowMs = this.#clock.now()
-    this.#places = places
-    for (const name of this.#told.keys()) if (!places.has(name)) this.#told.delete(name)
-    const due = [...places].filter(([name, place]) => this.#isDue(this.#told.get(name), place, nowMs))
-    for (const [name, place] of due) this.#told.set(name, { place, atMs: nowMs })
-    return due.map(([name]) => name)
-  }
-
-  waitsFor(what: Place['for']): boolean {
-    for (const place of this.#places.values()) if (place.for === what) return true
-    return false
-  }
-
-  /** When somebody who was not told at once has to be. */
-  nextMs(): number {
-    const waits = [...this.#places].flatMap(([name, place]) => {
-      const told = this.#told.get(name)
-      return told && !isSame(told.place, place) ? [told.atMs + toldEveryMs(place)] : []
-    })
-    return Math.min(...waits, Number.POSITIVE_INFINITY)
-  }
-
-  #isDue(told: { readonly place: Place; readonly atMs: number } | undefined, place: Place, nowMs: number): boolean {
-    if (!told) return true
-    if (isSame(told.place, place)) return false
-    return told.place.for !== place.for || told.atMs + toldEveryMs(place) <= nowMs
-  }
-}
-
-function toldEveryMs({ position = 0 }: Place): number {
-  return position <= headOfLine ? headToldEveryMs : othersToldEveryMs
-}
-
-function isSame(a: Place, b: Place): boolean {
-  return a.for === b.for && a.message === b.message && a.position === b.position
 }

@@ -8,6 +8,7 @@ import { listOf, patient, prepareQueue, type QueueGround, useCrds } from '../sup
 useCrds()
 
 const day = 24 * 3_600_000
+const rack = 'e2e.fettle.dev/rack'
 
 test('those at the head of a long line know their place; one claim is not a write for each of the others', async (context) => {
   const ground = await prepareQueue(context)
@@ -47,6 +48,47 @@ test('those at the head of a long line know their place; one claim is not a writ
   // Those further back still know a place, if not the newest.
   for (const [index, name] of rest.slice(10).entries())
     expect((await ground.request(name)).status?.waiting?.position).toBe(index + 12)
+})
+
+test('who is passed for an hour by those that fit goes first from then on, and so does the next who was', async (context) => {
+  const ground = await prepareQueue(context)
+  const add = (value: string) => ground.addNode({ labels: { [rack]: value } })
+  const [out, first, second, urgent, other] = (await Promise.all(['x', 'x', 'x', 'x', 'y'].map(add))) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  await ground.setBudget({ max: 9, limits: [{ name: 'racks', groupBy: rack, max: 1 }] })
+  await ground.startQueue()
+  const ask = async (node: string, priority: number) => (await ground.ask(node, { priority })).metadata.name
+  const untilWaiting = (request: string, waiting: object) =>
+    eventually(async () => {
+      const { status } = await ground.request(request)
+      expect(status?.waiting).toMatchObject(waiting)
+      return status?.waiting
+    }, patient)
+  const blocking = await ask(out, 0)
+  await ground.untilPhase(blocking, 'Granted')
+  const starving = [await ask(first, -1), await ask(second, -2)] as const
+  for (const request of starving)
+    expect(await untilWaiting(request, { for: 'Budget' })).not.toHaveProperty('passedSince')
+  await ground.untilPhase(await ask(other, -3), 'Granted')
+  for (const request of starving) await untilWaiting(request, { for: 'Budget', passedSince: expect.any(String) })
+  // An hour later.
+  const passedSince = new Date(Date.now() - 3_600_000).toISOString()
+  for (const request of starving) await ground.editStatus(maintenanceRequests, request, { waiting: { passedSince } })
+  const last = await ask(urgent, 9)
+  await untilWaiting(last, { for: 'Order', position: 3, next: `fettle explain ${starving[0]}` })
+  await untilWaiting(starving[1], { for: 'Order', position: 2, passedSince })
+
+  await ground.want(blocking, 'Return')
+  const granted = await ground.untilPhase(starving[0], 'Granted')
+  expect(granted.status).not.toHaveProperty('waiting')
+  await untilWaiting(last, { for: 'Order', position: 2, next: `fettle explain ${starving[1]}` })
+  await ground.want(starving[0], 'Return')
+  await ground.untilPhase(starving[1], 'Granted')
 })
 
 test('of finished requests the last five of each node and source stay, and those of a month that no agent made', async (context) => {
