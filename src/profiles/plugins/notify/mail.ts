@@ -2,7 +2,7 @@ import { Secret } from '../../../kube/index.ts'
 import { inTime, type Letter, postMail } from '../../../notify/index.ts'
 import { type ConfigOf, optional, required } from '../../fields.ts'
 import type { FieldProblem, Notifier, Plugin } from '../../plugin.ts'
-import { messageOf, templateProblems, templateWarnings } from './message-template.ts'
+import { messageOf, templateProblems, templateWarnings, writeTexts } from './message-template.ts'
 import { mustBeDelivered } from './not-sent.ts'
 
 const fields = {
@@ -28,11 +28,12 @@ export const mail: Plugin<Notifier, typeof fields> = {
   warnings: ({ message }) => templateWarnings({ message }),
   create(config) {
     const letter = letterOf(config)
-    const text = messageOf('message', config.message)
+    const textOf = messageOf('message', config.message)
     return {
-      async send(context, { clock }, signal) {
-        const whole = { ...letter, text: text(context) }
-        mustBeDelivered(await inTime((within) => postMail(whole, within), clock, signal))
+      async send(context, doors, signal) {
+        const [text] = await writeTexts([textOf], context, doors, signal)
+        const whole = { ...letter, text }
+        mustBeDelivered(await inTime((within) => postMail(whole, within), doors.clock, signal))
       },
     }
   },

@@ -1,7 +1,8 @@
+import { isNotFound, resources } from '../../../kube/index.ts'
 import { checkTemplate, readTemplate, renderTemplate } from '../../../text/index.ts'
-import type { FieldProblem, NotifyContext } from '../../plugin.ts'
+import type { FieldProblem, NotifyContext, PluginDoors } from '../../plugin.ts'
 import { NotSent } from './not-sent.ts'
-import { exampleData, templateData } from './template-data.ts'
+import { exampleData, templateData, type WholeNode } from './template-data.ts'
 
 /** What a config says in templates, by the field that holds it. */
 type Texts = Readonly<Record<string, string>>
@@ -25,13 +26,36 @@ export function templateWarnings(texts: Texts): FieldProblem[] {
   })
 }
 
-/** What makes the text of a message. */
-export function messageOf(field: string, text: string): (context: NotifyContext) => string {
+/** Makes the text of a message; of the whole node, if that is given. */
+export type MessageText = (context: NotifyContext, whole?: WholeNode) => string
+
+export function messageOf(field: string, text: string): MessageText {
   const { template, problem } = readTemplate(text)
   if (!template) throw new Error(`${field} is no template: ${problem.message}`)
-  return (context) => {
-    const rendered = renderTemplate(template, templateData(context))
+  return (context, whole) => {
+    const rendered = renderTemplate(template, templateData(context, whole))
     if (rendered.problem) throw new NotSent(`${field} cannot be written: ${rendered.problem.message}`, false)
     return rendered.text
+  }
+}
+
+const callDeadlineMs = 10_000
+
+/** The texts of a message. What the caches do not keep of a node is read only for those who ask for it. */
+export async function writeTexts<const Texts extends readonly MessageText[]>(
+  texts: Texts,
+  context: NotifyContext,
+  { client }: PluginDoors,
+  signal: AbortSignal,
+): Promise<{ readonly [Index in keyof Texts]: string }> {
+  const written = (whole?: WholeNode) =>
+    texts.map((textOf) => textOf(context, whole)) as { [Index in keyof Texts]: string }
+  try {
+    return written()
+  } catch (error) {
+    if (!(error instanceof NotSent)) throw error
+    const ref = { name: context.node.metadata.name ?? '' }
+    const whole = client.get<WholeNode>(resources.nodes, ref, { signal, deadlineMs: callDeadlineMs })
+    return written(await whole.catch((why: unknown) => Promise.reject(isNotFound(why) ? error : why)))
   }
 }

@@ -12,7 +12,7 @@ import {
 import { isAddress } from '../../../notify/index.ts'
 import { type ConfigOf, optional, required } from '../../fields.ts'
 import type { FieldProblem, Notifier, NotifyContext, Plugin, PluginDoors } from '../../plugin.ts'
-import { messageOf, templateProblems, templateWarnings } from './message-template.ts'
+import { type MessageText, messageOf, templateProblems, templateWarnings, writeTexts } from './message-template.ts'
 import { NotSent } from './not-sent.ts'
 import { postMessage } from './slack-api.ts'
 
@@ -50,8 +50,8 @@ const callDeadlineMs = 10_000
 class SlackThread implements Notifier {
   readonly #config: Omit<Config, 'token'>
   readonly #token: Secret
-  readonly #title: (context: NotifyContext) => string
-  readonly #message: (context: NotifyContext) => string
+  readonly #title: MessageText
+  readonly #message: MessageText
   /** Two nodes at once would begin two threads. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -64,7 +64,8 @@ class SlackThread implements Notifier {
 
   async send(context: NotifyContext, doors: PluginDoors, signal: AbortSignal): Promise<void> {
     // Both first: a thread without an answer would be of no use.
-    const [title, text] = [this.#text(this.#title(context)), this.#text(this.#message(context))]
+    const texts = await writeTexts([this.#title, this.#message], context, doors, signal)
+    const [title, text] = [this.#text(texts[0]), this.#text(texts[1])]
     const thread = this.#last.then(() => this.#thread(title, doors, signal))
     this.#last = thread.catch(() => undefined)
     await this.#post(text, await thread, doors, signal)

@@ -69,7 +69,9 @@ test.for([
 test('a template that cannot be written sends nothing', async (context) => {
   const { origin, heard } = await startSlack(context)
   const notifier = createFor(slack, { ...config, hook: origin, message: '{{.Node.Foo}}' })
-  await expect(notifier.send(notifyContext(), doorsOf(new FakeClock()), never)).rejects.toThrow(
+  const { node } = notifyContext()
+  const doors = doorsOf(new FakeClock(), { get: async <T>() => node as T })
+  await expect(notifier.send(notifyContext(), doors, never)).rejects.toThrow(
     'message cannot be written: line 1, column 3: there is no .Foo in v1.Node',
   )
   expect(heard).toEqual([])

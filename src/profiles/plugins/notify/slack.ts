@@ -2,7 +2,7 @@ import { Secret } from '../../../kube/index.ts'
 import { delivered, inTime, post, undelivered } from '../../../notify/index.ts'
 import { required } from '../../fields.ts'
 import type { Notifier, Plugin } from '../../plugin.ts'
-import { messageOf, templateProblems, templateWarnings } from './message-template.ts'
+import { messageOf, templateProblems, templateWarnings, writeTexts } from './message-template.ts'
 import { mustBeDelivered } from './not-sent.ts'
 
 const fields = {
@@ -26,10 +26,11 @@ export const slack: Plugin<Notifier, typeof fields> = {
     const url = new Secret(hook)
     const textOf = messageOf('message', message)
     return {
-      async send(context, { clock }, signal) {
-        const body = { text: textOf(context), channel }
+      async send(context, doors, signal) {
+        const [text] = await writeTexts([textOf], context, doors, signal)
+        const body = { text, channel }
         const send = (within: AbortSignal) => post({ whose: 'hook', url, body, judge }, within)
-        mustBeDelivered(await inTime(send, clock, signal))
+        mustBeDelivered(await inTime(send, doors.clock, signal))
       },
     }
   },

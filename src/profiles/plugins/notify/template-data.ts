@@ -2,18 +2,35 @@ import type { NodeObject } from '../../../kube/index.ts'
 import { goTime, Struct, TextMap } from '../../../text/index.ts'
 import type { NotifyContext } from '../../plugin.ts'
 
+/** A node with what the caches do not keep of it, and templates hardly ever ask for. */
+export interface WholeNode extends NodeObject {
+  readonly spec?: NonNullable<NodeObject['spec']> & {
+    readonly podCIDR?: string
+    readonly podCIDRs?: readonly string[]
+  }
+  readonly status?: NonNullable<NodeObject['status']> & {
+    readonly capacity?: Texts
+    readonly phase?: string
+    readonly nodeInfo?: { readonly kubeProxyVersion?: string }
+    readonly volumesInUse?: readonly string[]
+    readonly daemonEndpoints?: { readonly kubeletEndpoint?: { readonly Port?: number } }
+  }
+}
+
+type Texts = Readonly<Record<string, string>>
+
 /**
- * What templates see: the objects of the original with their names in Go. Fields that we do not keep of a node are not
- * there, and asking for them is a fault that says which there are.
+ * What templates see: the objects of the original with their names in Go. Fields that we do not keep of a node are only
+ * there with the whole of it; asking for others is a fault that says which there are.
  */
-export function templateData(context: NotifyContext): Struct {
+export function templateData(context: NotifyContext, whole?: WholeNode): Struct {
   const { profile, lastProfile, state, isInMaintenance, isDetailed, node } = context
   return new Struct({
     type: 'the data of a message',
     fields: {
       State: state,
       Profile: new Struct({ type: 'Profile', plain: profile, fields: { Current: profile, Last: lastProfile } }),
-      Node: nodeStruct(node),
+      Node: nodeStruct(node, whole),
       InMaintenance: isInMaintenance,
       LastTransition: timeStruct(context.lastTransitionText ?? timeText(context.lastTransitionMs)),
       LogDetails: isDetailed,
@@ -22,22 +39,21 @@ export function templateData(context: NotifyContext): Struct {
 }
 
 /** With one of everything, so that what a template asks for can be checked before there is a node. */
-export const exampleData = (): Struct =>
-  templateData({
-    profile: 'example',
-    lastProfile: 'example',
-    state: 'operational',
-    isInMaintenance: false,
-    isDetailed: false,
-    lastTransitionMs: 0,
-    node: {
-      metadata: { finalizers: ['a'], ownerReferences: [{ apiVersion: 'v1', kind: 'a', name: 'a', uid: 'a' }] },
-      spec: { taints: [{ key: 'a', effect: 'a' }] },
-      status: { conditions: [{ type: 'a', status: 'a' }], addresses: [{ type: 'a', address: 'a' }] },
+export const exampleData = (): Struct => {
+  const node = {
+    metadata: {
+      deletionTimestamp: never,
+      finalizers: ['a'],
+      ownerReferences: [{ apiVersion: 'v1', kind: 'a', name: 'a', uid: 'a' }],
     },
-  })
+    spec: { taints: [{ key: 'a', effect: 'a', timeAdded: never }] },
+    status: { conditions: [{ type: 'a', status: 'a' }], addresses: [{ type: 'a', address: 'a' }] },
+  }
+  const about = { profile: 'example', lastProfile: 'example', state: 'operational' } as const
+  return templateData({ ...about, isInMaintenance: false, isDetailed: false, lastTransitionMs: 0, node }, node)
+}
 
-function nodeStruct({ metadata, spec = {}, status = {} }: NodeObject): Struct {
+function nodeStruct({ metadata, spec, status }: NodeObject, whole: WholeNode | undefined): Struct {
   const labels = new TextMap(metadata.labels)
   const annotations = new TextMap(metadata.annotations)
   const meta = {
@@ -48,6 +64,8 @@ function nodeStruct({ metadata, spec = {}, status = {} }: NodeObject): Struct {
     ResourceVersion: metadata.resourceVersion ?? '',
     Generation: metadata.generation ?? 0,
     CreationTimestamp: timeStruct(metadata.creationTimestamp),
+    // A pointer in Go: nothing, and not a time, when the node stays.
+    DeletionTimestamp: metadata.deletionTimestamp === undefined ? null : timeStruct(metadata.deletionTimestamp),
     Labels: labels,
     Annotations: annotations,
     Finalizers: metadata.finalizers ?? [],
@@ -69,28 +87,40 @@ function nodeStruct({ metadata, spec = {}, status = {} }: NodeObject): Struct {
     methods: getters,
     fields: {
       ...meta,
+      ...kind,
+      TypeMeta: new Struct({ type: 'v1.TypeMeta', fields: kind }),
       ObjectMeta: new Struct({ type: 'v1.ObjectMeta', methods: getters, fields: meta }),
-      Spec: specStruct(spec),
-      Status: statusStruct(status),
+      Spec: specStruct(spec, whole),
+      Status: statusStruct(status, whole),
     },
   })
 }
 
-function specStruct({ providerID = '', unschedulable = false, taints = [] }: NonNullable<NodeObject['spec']>): Struct {
+const kind = { Kind: 'Node', APIVersion: 'v1' }
+
+function specStruct(
+  { providerID = '', unschedulable = false, taints = [] }: NonNullable<NodeObject['spec']> = {},
+  whole: WholeNode | undefined,
+): Struct {
+  const { podCIDR = '', podCIDRs = [] } = whole?.spec ?? {}
   return new Struct({
     type: 'v1.NodeSpec',
     fields: {
       ProviderID: providerID,
       Unschedulable: unschedulable,
-      Taints: taints.map(
-        ({ key, value = '', effect }) =>
-          new Struct({ type: 'v1.Taint', fields: { Key: key, Value: value, Effect: effect } }),
-      ),
+      ...(whole ? { PodCIDR: podCIDR, PodCIDRs: podCIDRs } : {}),
+      Taints: taints.map(({ key, value = '', effect, timeAdded }) => {
+        const added = timeAdded === undefined ? null : timeStruct(timeAdded)
+        return new Struct({ type: 'v1.Taint', fields: { Key: key, Value: value, Effect: effect, TimeAdded: added } })
+      }),
     },
   })
 }
 
-function statusStruct({ conditions = [], addresses = [], nodeInfo }: NonNullable<NodeObject['status']>): Struct {
+function statusStruct(
+  { conditions = [], addresses = [], nodeInfo, allocatable }: NonNullable<NodeObject['status']> = {},
+  whole: WholeNode | undefined,
+): Struct {
   return new Struct({
     type: 'v1.NodeStatus',
     fields: {
@@ -110,6 +140,8 @@ function statusStruct({ conditions = [], addresses = [], nodeInfo }: NonNullable
       Addresses: addresses.map(
         ({ type, address }) => new Struct({ type: 'v1.NodeAddress', fields: { Type: type, Address: address } }),
       ),
+      Allocatable: new Quantities(allocatable),
+      ...(whole ? moreOfStatus(whole.status ?? {}) : {}),
       NodeInfo: new Struct({
         type: 'v1.NodeSystemInfo',
         fields: {
@@ -122,10 +154,44 @@ function statusStruct({ conditions = [], addresses = [], nodeInfo }: NonNullable
           KubeletVersion: nodeInfo?.kubeletVersion ?? '',
           OperatingSystem: nodeInfo?.operatingSystem ?? '',
           Architecture: nodeInfo?.architecture ?? '',
+          ...(whole ? { KubeProxyVersion: whole.status?.nodeInfo?.kubeProxyVersion ?? '' } : {}),
         },
       }),
     },
   })
+}
+
+function moreOfStatus({
+  capacity,
+  phase = '',
+  volumesInUse = [],
+  daemonEndpoints,
+}: NonNullable<WholeNode['status']>): object {
+  const endpoint = { Port: daemonEndpoints?.kubeletEndpoint?.Port ?? 0 }
+  const KubeletEndpoint = new Struct({ type: 'v1.DaemonEndpoint', fields: endpoint })
+  return {
+    Capacity: new Quantities(capacity),
+    Phase: phase,
+    VolumesInUse: volumesInUse,
+    DaemonEndpoints: new Struct({ type: 'v1.NodeDaemonEndpoints', fields: { KubeletEndpoint } }),
+  }
+}
+
+/** What Go asks of such a map by a method. */
+const quantityNames = new Map([
+  ['Cpu', 'cpu'],
+  ['Memory', 'memory'],
+  ['Pods', 'pods'],
+  ['Storage', 'storage'],
+  ['StorageEphemeral', 'ephemeral-storage'],
+])
+
+/** Amounts as they are written; one that is asked for by its method and is not there is 0, as in Go. */
+class Quantities extends TextMap {
+  override get(name: string): string | undefined {
+    const asked = quantityNames.get(name)
+    return asked === undefined ? super.get(name) : (super.get(asked) ?? '0')
+  }
 }
 
 const never = '0001-01-01T00:00:00Z'
