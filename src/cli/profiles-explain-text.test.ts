@@ -11,6 +11,7 @@ const explanation: NodeExplanation = {
   state: 'maintenance-required',
   paused: 'vendor on site (jdoe)',
   frozen: 'release day',
+  warnings: [{ note: 'Profile flatcar stays as it is: the node could not be written', times: 3, at }],
   unknown: ['typo'],
   known: ['flatcar', 'default'],
   profiles: [
@@ -58,6 +59,7 @@ test('a person reads everything at once', () => {
     "node-7 is maintenance-required; its profiles: flatcar--typo
     paused: vendor on site (jdoe); \`fettle profiles resume node-7\` lets it go on
     frozen: release day
+    warned 3 times, last at 2026-03-01 10:00 UTC: Profile flatcar stays as it is: the node could not be written
     the label names typo, which is not in the file; it has: flatcar, default
 
     profile flatcar: maintenance-required since 2026-03-01 10:00 UTC (2h), longer than its deadline
@@ -77,7 +79,7 @@ test('a person reads everything at once', () => {
 })
 
 test('of a node without anything there is little to say', () => {
-  const { paused: _, frozen: __, ...bare } = explanation
+  const { paused: _, frozen: __, warnings: ___, ...bare } = explanation
   const text = explanationText({ ...bare, label: null, unknown: [], profiles: [], pending: [], history: [] }, nowMs)
   expect(text).toBe('node-7 is maintenance-required; its profiles: default (it has no label)\n')
 })

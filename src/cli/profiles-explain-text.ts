@@ -5,6 +5,7 @@ import { durationText } from '../time/index.ts'
 /** For a terminal: one block for each profile, the newest history first. */
 export function explanationText(explanation: NodeExplanation, nowMs: number): string {
   const { node, label, state, paused, problem, frozen, unknown, known, profiles, pending, history } = explanation
+  const { warnings = [] } = explanation
   return [
     `${node} is ${state}; its profiles: ${label === null || label === '' ? 'default (it has no label)' : label}`,
     ...(paused === undefined
@@ -12,6 +13,7 @@ export function explanationText(explanation: NodeExplanation, nowMs: number): st
       : [`paused: ${paused || 'no reason given'}; \`fettle profiles resume ${node}\` lets it go on`]),
     ...(problem === undefined ? [] : [`nothing is decided: ${problem}`]),
     ...(frozen === undefined ? [] : [`frozen: ${frozen}`]),
+    ...warnings.map(({ note, times, at }) => `warned ${times} times, last at ${shortTime(at)}: ${note}`),
     ...unknown.map((name) => `the label names ${name}, which is not in the file; it has: ${known.join(', ')}`),
     ...profiles.flatMap((profile) => profileLines(profile, nowMs)),
     ...pending.map(

@@ -11,12 +11,14 @@ import {
 import {
   type ConnectedClient,
   fencedClient,
+  isForbidden,
   isNotFound,
+  type KubeObject,
   type NodeObject,
   type PodObject,
   resources,
 } from '../kube/index.ts'
-import { explainNode, type NodeExplanation, type ProfilesConfig } from '../profiles/index.ts'
+import { explainNode, type NodeExplanation, type ProfilesConfig, unwritten, type Warning } from '../profiles/index.ts'
 import { freezeText, isOpen, viewFreezes } from '../queue/index.ts'
 import { systemClock } from '../time/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, withCluster } from './cluster-options.ts'
@@ -65,16 +67,17 @@ async function explain(
   const nodes = await listAll<NodeObject>(client, resources.nodes)
   const node = nodes.find(({ metadata }) => metadata.name === name)
   if (!node) throw new CliFault(`there is no node ${name}; \`kubectl get nodes\` lists nodes`)
-  const [pods, freezes, requests, budget] = await Promise.all([
+  const [pods, freezes, requests, budget, warnings] = await Promise.all([
     asksForAllPods(config)
       ? listAll<PodObject>(client, resources.pods)
       : readPods(client, name).then(({ pods }) => pods),
     listAll<MaintenanceFreeze>(client, maintenanceFreezes).catch(nothing<MaintenanceFreeze>),
     listAll<MaintenanceRequest>(client, maintenanceRequests).catch(nothing<MaintenanceRequest>),
     readBudget(client),
+    readWarnings(client, node, nowMs()),
   ])
   const frozen = freezeText(viewFreezes(freezes, nowMs()))
-  return explainNode(node, {
+  const explanation = await explainNode(node, {
     config,
     cluster: {
       nodes: () => nodes,
@@ -84,8 +87,10 @@ async function explain(
     nowMs: nowMs(),
     signal,
     frozen,
+    admissions: budget?.status?.admissions ?? [],
     whyNot: (profile) => frozen ?? (budget?.spec.profiles === 'Count' ? whyNoSlot(requests, node, profile) : undefined),
   })
+  return warnings.length === 0 ? explanation : { ...explanation, warnings }
 }
 
 /** Who only asks must not change anything, whatever a plugin tries. */
@@ -112,6 +117,34 @@ async function readBudget(client: ConnectedClient): Promise<MaintenanceBudget | 
   return client.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName }).catch((error: unknown) => {
     if (isNotFound(error)) return undefined
     throw error
+  })
+}
+
+interface EventObject extends KubeObject {
+  readonly note?: string
+  readonly regarding?: { readonly uid?: string }
+  readonly eventTime?: string
+  readonly series?: { readonly count: number; readonly lastObservedTime: string }
+}
+
+/** What has not been told again for so long is over. */
+const freshMs = 600_000
+
+/** Whether the API server takes what the controller writes, only the controller finds out. */
+async function readWarnings(client: ConnectedClient, node: NodeObject, nowMs: number): Promise<readonly Warning[]> {
+  const { name = '', uid } = node.metadata
+  const fieldSelector = `regarding.kind=Node,regarding.name=${name},reason=ChangeMaintenanceStateFailed`
+  const found: EventObject[] = []
+  try {
+    const options = { namespace: 'default', fieldSelector }
+    for await (const { items } of client.list<EventObject>(resources.events, options)) found.push(...items)
+  } catch (error) {
+    if (!isForbidden(error) && !isNotFound(error)) throw error
+  }
+  return found.flatMap(({ note = '', regarding, eventTime = '', series }) => {
+    const at = series?.lastObservedTime ?? eventTime
+    const isMeant = regarding?.uid === uid && note.includes(unwritten) && nowMs - Date.parse(at) < freshMs
+    return isMeant ? [{ note, times: series?.count ?? 1, at }] : []
   })
 }
 

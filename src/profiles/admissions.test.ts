@@ -8,6 +8,7 @@ import { stateLabel } from './names.ts'
 import type { ClusterView } from './plugin.ts'
 import { maxMaintenance } from './plugins/check/max-maintenance.ts'
 import { draftOf } from './state/draft.ts'
+import { evaluateAgain, evaluateChain, whyNoLonger } from './state/evaluate-chain.ts'
 import { progressAnnotation } from './state/progress.ts'
 
 type Admission = NonNullable<NonNullable<MaintenanceBudget['status']>['admissions']>[number]
@@ -57,13 +58,14 @@ class Room {
   }
 
   /** Asks for a node as a look at it does. */
-  ask(admissions: Admissions, name: string, max: number): Promise<string | undefined> {
+  async ask(admissions: Admissions, name: string, max: number): Promise<string | undefined> {
     const node = this.nodes.find(({ metadata }) => metadata.name === name) ?? nodeOf(name)
-    const check = createFor(maxMaintenance, { max })
-    return admissions.admit(draftOf(node), 'p', async (cluster) => {
-      const { isPassed } = await check.check({ ...passOf({ node }), cluster })
-      return isPassed
-    })
+    const room = { name: 'room', type: 'maxMaintenance', instance: createFor(maxMaintenance, { max }) }
+    const chain = { expression: 'room', checks: [room], evaluate: ([first = false]: readonly boolean[]) => first }
+    const passed = await evaluateChain(chain, passOf({ node, nodes: [] }))
+    return admissions.admit(draftOf(node), 'p', async (cluster) =>
+      whyNoLonger(passed, await evaluateAgain(chain, passed, { ...passOf({ node }), cluster })),
+    )
   }
 
   #ledger(): MaintenanceBudget {
@@ -92,6 +94,8 @@ async function* pagesOf(items: readonly NodeObject[]) {
   yield { items }
 }
 
+const first = (...nodes: string[]) => `other nodes were first: ${nodes.join(', ')}; room (maxMaintenance) says no now`
+
 const names = (room: Room) => room.admissions.map(({ node }) => node)
 
 test('of all who ask at once as many get in as there is room for, in one write', async () => {
@@ -99,7 +103,7 @@ test('of all who ask at once as many get in as there is room for, in one write',
   room.nodes = ['a', 'b', 'c', 'd'].map((name) => versioned(name, 5))
   const admissions = room.open()
   const answers = await Promise.all(['a', 'b', 'c', 'd'].map((name) => room.ask(admissions, name, 2)))
-  expect(answers).toEqual([undefined, undefined, 'other nodes were first', 'other nodes were first'])
+  expect(answers).toEqual([undefined, undefined, first('a', 'b'), first('a', 'b')])
   expect([names(room), room.writes]).toEqual([['a', 'b'], 1])
   // Who has it asks again without a write, as after a write to its node that was lost.
   expect(await room.ask(admissions, 'a', 2)).toBeUndefined()
@@ -110,7 +114,7 @@ test('who was faster counts: the ledger is read again, and there is no room left
   const room = new Room()
   room.nodes = [versioned('a', 5), versioned('b', 5)]
   room.beforeWrite = () => room.somebodyElse([entry('b')])
-  expect(await room.ask(room.open(), 'a', 1)).toBe('other nodes were first')
+  expect(await room.ask(room.open(), 'a', 1)).toBe(first('b'))
   expect(names(room)).toEqual(['b'])
 })
 
@@ -118,16 +122,16 @@ test('a node that is in maintenance counts, though this view has not seen it yet
   const room = new Room()
   room.nodes = [versioned('a', 5), versioned('b', 5)]
   room.live = [versioned('b', 6, { labels: { [stateLabel]: 'in-maintenance' } })]
-  expect(await room.ask(room.open(), 'a', 1)).toBe('other nodes were first')
+  expect(await room.ask(room.open(), 'a', 1)).toBe(first('b'))
   room.live = [versioned('new', 1, { labels: { [stateLabel]: 'in-maintenance' } })]
-  expect(await room.ask(room.open(), 'a', 1)).toBe('other nodes were first')
+  expect(await room.ask(room.open(), 'a', 1)).toBe(first('new'))
 })
 
 test('who is refused does not take away what somebody else wrote for the same node', async () => {
   const room = new Room()
   room.nodes = [versioned('a', 5), versioned('b', 5, { profiles: { p: { state: 'in-maintenance' } } })]
   room.admissions = [entry('a')]
-  expect(await room.ask(room.open(), 'a', 1)).toBe('other nodes were first')
+  expect(await room.ask(room.open(), 'a', 1)).toBe(first('b'))
   expect(names(room)).toEqual(['a'])
 })
 

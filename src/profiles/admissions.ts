@@ -8,8 +8,9 @@ import { readData, writeData } from './state/data.ts'
 import { messageOf } from './state/evaluate-chain.ts'
 import { goTimeOf } from './state/go-time.ts'
 import { progressAnnotation, readProgress } from './state/progress.ts'
+import type { WhyRefused } from './state/turn.ts'
 
-type Admission = NonNullable<MaintenanceBudgetStatus['admissions']>[number]
+export type Admission = NonNullable<MaintenanceBudgetStatus['admissions']>[number]
 
 export interface AdmissionPorts {
   readonly client: KubeClient
@@ -26,7 +27,7 @@ type Asker = Pick<NodeDraft, 'name' | 'uid' | 'stored'>
 interface Candidate {
   readonly node: Asker
   readonly profile: string
-  readonly passes: (cluster: ClusterView) => Promise<boolean>
+  readonly whyRefused: WhyRefused
   readonly answer: (why: string | undefined) => void
 }
 
@@ -52,9 +53,9 @@ export class Admissions {
   }
 
   /** Why not, if not. */
-  admit(node: Asker, profile: string, passes: (cluster: ClusterView) => Promise<boolean>): Promise<string | undefined> {
+  admit(node: Asker, profile: string, whyRefused: WhyRefused): Promise<string | undefined> {
     return new Promise((answer) => {
-      this.#waiting.push({ node, profile, passes, answer })
+      this.#waiting.push({ node, profile, whyRefused, answer })
       this.#start()
     })
   }
@@ -119,8 +120,9 @@ export class Admissions {
       const { profile } = candidate
       const others = next.filter((each) => each.nodeUID !== nodeUID)
       const own = next.find((each) => each.nodeUID === nodeUID)
+      const why = await candidate.whyRefused(withAdmitted(now, others))
       // Who is refused keeps what it has: it may be of somebody else's look, whose write is on its way.
-      if (!(await candidate.passes(withAdmitted(now, others)))) refused.set(candidate, 'other nodes were first')
+      if (why !== undefined) refused.set(candidate, why)
       else if (others.length >= mostAdmissions) refused.set(candidate, 'too many nodes are on their way already')
       else if (!own || own.profile !== profile || versionOf(stored) > BigInt(own.nodeVersion ?? 0)) {
         const { resourceVersion: nodeVersion = '0' } = stored.metadata
@@ -143,20 +145,9 @@ export class Admissions {
     return found
   }
 
-  /**
-   * What lets the node in is written on the condition that the node is still in the version that was read. A newer one
-   * shows it in maintenance, or on its way there; or it never comes in by this admission.
-   */
   #stillNeeded(admissions: readonly Admission[]): readonly Admission[] {
     const { nodes, clock } = this.#ports
-    return admissions.filter(({ node: name, nodeUID, nodeVersion = '0', profile, at }) => {
-      const node = nodes.get({ name })
-      const ageMs = clock.now() - Date.parse(at)
-      if (node?.metadata.uid !== nodeUID) return !nodes.isSynced || ageMs < goneAfterMs
-      if (versionOf(node) <= BigInt(nodeVersion)) return ageMs < forgottenAfterMs
-      const { annotations = {} } = node.metadata
-      return readProgress(annotations[progressAnnotation]).inFlight[profile]?.next === 'in-maintenance'
-    })
+    return stillNeeded(admissions, nodes, clock.now())
   }
 
   /** The newest version that this process knows of. */
@@ -170,6 +161,25 @@ export class Admissions {
     const { client, signal } = this.#ports
     return client.get<MaintenanceBudget>(maintenanceBudgets, { name: budgetName }, { signal })
   }
+}
+
+/**
+ * What lets a node in is written on the condition that the node is still in the version that was read. A newer one shows
+ * it in maintenance, or on its way there; or it never comes in by this admission.
+ */
+export function stillNeeded(
+  admissions: readonly Admission[],
+  nodes: AdmissionPorts['nodes'],
+  nowMs: number,
+): readonly Admission[] {
+  return admissions.filter(({ node: name, nodeUID, nodeVersion = '0', profile, at }) => {
+    const node = nodes.get({ name })
+    const ageMs = nowMs - Date.parse(at)
+    if (node?.metadata.uid !== nodeUID) return !nodes.isSynced || ageMs < goneAfterMs
+    if (versionOf(node) <= BigInt(nodeVersion)) return ageMs < forgottenAfterMs
+    const { annotations = {} } = node.metadata
+    return readProgress(annotations[progressAnnotation]).inFlight[profile]?.next === 'in-maintenance'
+  })
 }
 
 /** The cluster with these nodes as they are, where the view of it is older. */

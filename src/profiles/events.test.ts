@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MaintenanceBudget } from '../api/index.ts'
-import { eventOf, fileEventOf, remarkOf } from './events.ts'
+import { eventOf, fileEventOf, notSentEventOf, remarkOf } from './events.ts'
 import { nodeOf } from './fixture-pass.ts'
 import type { PassEvent, PassResult } from './state/result.ts'
 
@@ -20,6 +20,12 @@ test.for<[PassEvent, string, string, string]>([
     'Warning',
     'ChangeMaintenanceStateFailed',
     'Profile p stays operational: a check failed: dead: no answer',
+  ],
+  [
+    { is: 'Failed', profile: 'p', state: 'operational', failure: { stage: 'write', cause: 'Invalid (422)' } },
+    'Warning',
+    'ChangeMaintenanceStateFailed',
+    'Profile p stays operational: the node could not be written: Invalid (422)',
   ],
   [
     { is: 'Aborted', profile: 'p', from: 'in-maintenance' },
@@ -75,4 +81,17 @@ test('a file that is refused is told at the budget, whether that is there or not
       'maintenance.yaml:2:12: error: intervals.requeue: it is "soon"; and more',
   })
   expect(fileEventOf(undefined, errors).regarding).not.toHaveProperty('uid')
+})
+
+test.for([
+  [false, 'tell of profile p was not sent, and is tried again: no answer'],
+  [
+    true,
+    'tell of profile p was not sent, and is tried again once the file of profiles is changed, and every hour: no answer',
+  ],
+] as const)('a message that was not sent, and whether a person has to help: %s', ([needsPerson, note]) => {
+  const at = '2026-03-01T12:00:00Z'
+  const about = { profile: 'p', instance: 'tell', state: 'operational', previous: 'operational', at } as const
+  const told = notSentEventOf({ ...about, node, attempt: 1, cause: 'no answer', needsPerson })
+  expect(told).toEqual({ regarding, type: 'Warning', reason: 'NotificationFailed', action: 'Notify', note })
 })

@@ -1,13 +1,18 @@
 import { budgetName, group, type MaintenanceBudget, version } from '../api/index.ts'
 import type { EventNote, NodeObject } from '../kube/index.ts'
 import { profileLabel } from './names.ts'
+import type { OutboxFailure } from './outbox.ts'
 import type { Failure, PassEvent, PassResult } from './state/result.ts'
+
+/** How people and `explain` know a change that the API server refused. */
+export const unwritten = 'the node could not be written'
 
 const stages: Record<Failure['stage'], string> = {
   state: 'its stored state cannot be used',
   enter: 'entering the state failed',
   check: 'a check failed',
   trigger: 'a trigger failed',
+  write: unwritten,
 }
 
 /** Reasons and actions are the original's, where it had one for it. */
@@ -71,5 +76,17 @@ export function remarkOf(
     ...warning,
     reason: 'UnknownProfile',
     note: `Label ${profileLabel} names what the file of profiles does not have: ${unknown.join(', ')}`,
+  }
+}
+
+export function notSentEventOf({ node, profile, instance, cause, needsPerson }: OutboxFailure): EventNote {
+  const { name = '', uid = '' } = node.metadata
+  const again = needsPerson ? ' once the file of profiles is changed, and every hour' : ''
+  return {
+    regarding: { apiVersion: 'v1', kind: 'Node', name, uid },
+    type: 'Warning',
+    reason: 'NotificationFailed',
+    action: 'Notify',
+    note: `${instance} of profile ${profile} was not sent, and is tried again${again}: ${cause}`,
   }
 }

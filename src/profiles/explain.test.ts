@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import type { NodeObject, PodObject } from '../kube/index.ts'
+import type { Admission } from './admissions.ts'
 import { loadConfig } from './config/load.ts'
 import { explainNode } from './explain.ts'
 import { type NodeParts, nodeOf, noon, passOf } from './fixture-pass.ts'
-import { profileLabel } from './names.ts'
+import { dataAnnotation, profileLabel } from './names.ts'
 import { plugins } from './plugins/index.ts'
 import { historyAnnotation, progressAnnotation } from './state/progress.ts'
 import { pauseAnnotation } from './state/verbs.ts'
@@ -15,6 +16,7 @@ instances:
   - {type: hasLabel, name: wanted, config: {key: wanted}}
   - {type: wait, name: rest, config: {duration: 10m}}
   - {type: timeWindow, name: monday, config: {weekdays: [Mon], start: "9:00", end: "17:00"}}
+  - {type: maxMaintenance, name: one, config: {max: 1}}
   - {type: stagger, name: turn, config: {duration: 1h, leaseName: turn, leaseNamespace: x}}
   notify:
   - type: slack
@@ -31,6 +33,9 @@ profiles:
     transitions:
     - {check: wanted && rest && monday, next: in-maintenance, trigger: cordon && drain}
     - {check: "!wanted", next: operational}
+- name: entered
+  operational: {transitions: [{check: one, next: in-maintenance}]}
+  in-maintenance: {enter: cordon && drain, transitions: [{check: wanted, next: operational}]}
 - name: staggered
   operational: {transitions: [{check: turn, next: maintenance-required}]}
 `
@@ -42,17 +47,20 @@ interface Given {
   readonly profiles?: NonNullable<NodeParts['profiles']>
   readonly pods?: readonly PodObject[]
   readonly frozen?: string
+  readonly others?: readonly NodeObject[]
+  readonly admissions?: readonly Admission[]
 }
 
-async function explain({ labels = {}, annotations = {}, profiles, pods = [], frozen }: Given) {
+async function explain(given: Given) {
+  const { labels = {}, annotations = {}, profiles, pods = [], frozen, others = [], admissions = [] } = given
   if (!config) throw new Error('the file of this test cannot be read')
   const node: NodeObject = nodeOf('n1', {
     labels: { [profileLabel]: 'p', ...labels },
     annotations,
     ...(profiles ? { profiles } : {}),
   })
-  const { cluster, doors, signal } = passOf({ node, pods })
-  return explainNode(node, { config, cluster, doors, signal, nowMs: noon, frozen, whyNot: () => frozen })
+  const { cluster, doors, signal } = passOf({ node, pods, nodes: [node, ...others] })
+  return explainNode(node, { config, cluster, doors, signal, nowMs: noon, frozen, admissions, whyNot: () => frozen })
 }
 
 const required = { p: { state: 'maintenance-required', sinceMs: noon - 60_000 } } as const
@@ -139,11 +147,48 @@ test('names that the file does not have, data that cannot be read, a freeze, mes
   expect(told).toMatchObject({
     label: 'p--typo',
     unknown: ['typo'],
-    known: ['p', 'staggered', 'default'],
+    known: ['p', 'entered', 'staggered', 'default'],
     frozen: 'frozen by jdoe',
     pending: [pending],
     history: [entry],
   })
   const broken = await explain({ annotations: { 'cloud.sap/maintenance-data': '{"Other":1}' } })
-  expect(broken).toMatchObject({ profiles: [], problem: expect.stringContaining('repair or remove it') as string })
+  expect(broken).toMatchObject({ profiles: [], problem: expect.stringContaining('fettle profiles abort n1') as string })
+})
+
+test('a node that is drained on entering waits for that, although its way out is open', async () => {
+  const data = { Transition: '2026-03-01T11:59:00Z', Current: 'in-maintenance', Previous: 'operational' }
+  const { profiles } = await explain({
+    labels: { [profileLabel]: 'entered', wanted: 'true' },
+    annotations: { [dataAnnotation]: JSON.stringify({ Profiles: { entered: data }, Notifications: {} }) },
+    pods: [{ metadata: { name: 'web', namespace: 'shop' }, spec: { nodeName: 'n1' } }],
+  })
+  expect(profiles[0]).toMatchObject({
+    state: 'in-maintenance',
+    transitions: [],
+    next: 'it stays in-maintenance: drain (eviction) runs until it is done; pods that are left: 1 (shop/web)',
+  })
+})
+
+test('nodes that the ledger has let in count, and the own admission does not', async () => {
+  const admission = (node: string): Admission => ({
+    node,
+    nodeUID: `uid-${node}`,
+    nodeVersion: '1',
+    profile: 'entered',
+    at: new Date(noon).toISOString(),
+  })
+  const labels = { [profileLabel]: 'entered' }
+  const others = [nodeOf('n2')]
+  const { profiles } = await explain({ labels, others, admissions: [admission('n2')] })
+  expect(profiles[0]?.transitions[0]).toMatchObject({
+    isPassed: false,
+    chain: { checks: [{ info: { maintained: 1, nodes: ['n2'] } }] },
+  })
+  const own = await explain({ labels, others, admissions: [admission('n1')] })
+  expect(own.profiles[0]?.next).toBe('it becomes in-maintenance at the next look')
+  // One that nobody needs any more, because its node has changed since, is only not tidied away yet.
+  const changed = others.map((node) => ({ ...node, metadata: { ...node.metadata, resourceVersion: '2' } }))
+  const stale = await explain({ labels, others: changed, admissions: [admission('n2')] })
+  expect(stale.profiles[0]?.next).toBe('it becomes in-maintenance at the next look')
 })

@@ -1,7 +1,8 @@
 import type { NodeObject, PodObject } from '../kube/index.ts'
+import { type Admission, stillNeeded, withAdmitted } from './admissions.ts'
 import { dataAnnotation, profileLabel, stateLabel } from './names.ts'
-import type { CheckChain, PassContext, Profile, ProfilesConfig } from './plugin.ts'
-import { readData } from './state/data.ts'
+import type { CheckChain, ClusterView, PassContext, Profile, ProfilesConfig } from './plugin.ts'
+import { type ProfileData, readData } from './state/data.ts'
 import { draftOf } from './state/draft.ts'
 import { type PassPorts, passOver } from './state/pass.ts'
 import {
@@ -26,12 +27,20 @@ export interface NodeExplanation {
   readonly problem?: string
   /** Why no node at all is taken into maintenance. */
   readonly frozen?: string
+  /** What the controller told of it lately, and a look from outside does not find: that it may not write to the node. */
+  readonly warnings?: readonly Warning[]
   /** Names in the label that the file does not know, and those that it knows. */
   readonly unknown: readonly string[]
   readonly known: readonly string[]
   readonly profiles: readonly ProfileExplanation[]
   readonly pending: readonly Pending[]
   readonly history: readonly HistoryEntry[]
+}
+
+export interface Warning {
+  readonly note: string
+  readonly times: number
+  readonly at: string
 }
 
 export interface ProfileExplanation extends Omit<ProfileResult, 'next' | 'transitions'> {
@@ -57,10 +66,13 @@ export interface TransitionExplanation extends TransitionResult {
 
 export interface ExplainPorts extends Omit<PassPorts, 'isDryRun' | 'sent' | 'admit'> {
   readonly frozen: string | undefined
+  /** Those that the ledger has let into maintenance, and that do not show it themselves yet. */
+  readonly admissions: readonly Admission[]
 }
 
 /** Changes nothing: a dry run of the controller's own look. */
-export async function explainNode(node: NodeObject, ports: ExplainPorts): Promise<NodeExplanation> {
+export async function explainNode(node: NodeObject, given: ExplainPorts): Promise<NodeExplanation> {
+  const ports = { ...given, cluster: asAdmitted(node, given) }
   const { name = '', labels = {}, annotations = {} } = node.metadata
   const { [pauseAnnotation]: paused, ...rest } = annotations
   const progress = readProgress(annotations[progressAnnotation])
@@ -72,7 +84,7 @@ export async function explainNode(node: NodeObject, ports: ExplainPorts): Promis
     sent: [],
     admit: () => Promise.resolve(undefined),
   })
-  const stored = 'data' in read ? read.data.profiles : new Map<string, never>()
+  const stored = 'data' in read ? read.data.profiles : new Map<string, ProfileData>()
   return {
     node: name,
     label: labels[profileLabel] ?? null,
@@ -83,15 +95,23 @@ export async function explainNode(node: NodeObject, ports: ExplainPorts): Promis
     unknown: result.unknown,
     known: [...ports.config.profiles.keys()],
     profiles: result.profiles.map((one) => {
-      const since = stored.get(one.name)?.transition
+      const data = stored.get(one.name)
       const way = progress.inFlight[one.name]
       const profile = ports.config.profiles.get(one.name)
-      const context = contextOf(resumed, one, since?.ms ?? ports.nowMs, ports)
-      return profileOf(one, profile, since?.text ?? null, way, context, ports)
+      const context = contextOf(resumed, one, data?.transition.ms ?? ports.nowMs, ports)
+      return profileOf(one, profile, data, way, context, ports)
     }),
     pending,
     history: readHistory(annotations[historyAnnotation]),
   }
+}
+
+/** Its own admission does not count against a node: as in the controller, whoever has it may go on. */
+function asAdmitted({ metadata }: NodeObject, { cluster, admissions, nowMs }: ExplainPorts): ClusterView {
+  const byName = new Map([...cluster.nodes()].map((node) => [node.metadata.name, node]))
+  const seen = { get: ({ name }: { readonly name: string }) => byName.get(name), isSynced: true }
+  const others = admissions.filter(({ nodeUID }) => nodeUID !== metadata.uid)
+  return withAdmitted(cluster, stillNeeded(others, seen, nowMs))
 }
 
 function contextOf(
@@ -115,7 +135,7 @@ function contextOf(
 function profileOf(
   result: ProfileResult,
   profile: Profile | undefined,
-  since: string | null,
+  data: ProfileData | undefined,
   way: ReturnType<typeof readProgress>['inFlight'][string] | undefined,
   context: PassContext,
   { config, cluster }: ExplainPorts,
@@ -129,19 +149,24 @@ function profileOf(
     const atMs = whenPasses(chain, transition, context)
     return { ...transition, passesAt: atMs === undefined ? null : new Date(atMs).toISOString() }
   })
-  const pods = now?.type === 'eviction' ? podsText(cluster.podsOn(context.node.name)) : ''
+  // Whoever has entered already is asked for its way out.
+  const isEntering = data !== undefined && data.previous !== data.current && result.transitions.length === 0
+  const atWork = now ?? (isEntering ? here?.enter.find(({ instance }) => instance.isOutside) : undefined)
+  const pods = atWork?.type === 'eviction' ? podsText(cluster.podsOn(context.node.name)) : ''
   const inFlight = way && {
     to: way.next,
     since: way.since,
     trigger: now ? `${now.name} (${now.type}), ${way.trigger + 1} of ${triggers.length}${pods}` : 'none is left',
   }
-  const { next: _, ...kept } = result
+  const told =
+    isEntering && result.waitsFor !== undefined ? { ...result, waitsFor: `${result.waitsFor}${pods}` } : result
+  const { next: _, ...kept } = told
   return {
     ...kept,
-    since,
+    since: data?.transition.text ?? null,
     transitions,
     ...(inFlight ? { inFlight } : {}),
-    next: nextText(result, transitions, inFlight, config),
+    next: nextText(told, transitions, inFlight, config),
   }
 }
 

@@ -1,15 +1,18 @@
 export { ConfigFile } from './config/config-file.ts'
 export { loadConfig } from './config/load.ts'
 export { ProfileCounts } from './counts.ts'
+export { unwritten } from './events.ts'
 export {
   explainNode,
   type NodeExplanation,
   type ProfileExplanation,
   type TransitionExplanation,
+  type Warning,
 } from './explain.ts'
 export { InfoBoard, type NodeInfo } from './info.ts'
 export {
   dataAnnotation,
+  defaultProfile,
   originalLease,
   profileLabel,
   profileSeparator,

@@ -2,8 +2,10 @@ import { expect, test, vi } from 'vitest'
 import type { KubeClient } from '../kube/index.ts'
 import { FakeClock } from '../time/fake-clock.ts'
 import { nodeOf, noon } from './fixture-pass.ts'
-import { type Offer, Outbox } from './outbox.ts'
+import { messageContext, type Offer, Outbox } from './outbox.ts'
 import type { NotifyContext } from './plugin.ts'
+import { NotSent } from './plugins/notify/not-sent.ts'
+import { goTimeOf } from './state/go-time.ts'
 import type { Pending } from './state/progress.ts'
 
 const pending = (instance: string): Pending => ({
@@ -97,4 +99,65 @@ test('after the end nothing begins any more', async (context) => {
   outbox.offer(offerOf('chat', send))
   await Promise.resolve()
   expect(send).not.toHaveBeenCalled()
+})
+
+test('what is held is sent once, when it is offered again', async (context) => {
+  const { clock, outbox, woken, offerOf } = prepare(context)
+  let isDown = true
+  const send = vi.fn(() => (isDown ? Promise.reject(new Error('down')) : Promise.resolve()))
+  outbox.offer(offerOf('chat', send))
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
+  outbox.hold('uid-n1')
+  outbox.hold('uid-n2')
+  isDown = false
+  await clock.advance(3_600_000)
+  await Promise.resolve()
+  expect([send.mock.calls.length, woken]).toEqual([1, []])
+  for (let time = 0; time < 3; time++) outbox.offer(offerOf('chat', send))
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
+  await clock.advance(3_600_000)
+  expect(send).toHaveBeenCalledTimes(2)
+})
+
+test('a hold that ends before the next try changes nothing', async (context) => {
+  const { clock, outbox, woken, offerOf } = prepare(context)
+  const send = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined)
+  outbox.offer(offerOf('chat', send))
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
+  outbox.hold('uid-n1')
+  outbox.offer(offerOf('chat', send))
+  await clock.advance(2_000)
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
+  expect(send).toHaveBeenCalledTimes(2)
+})
+
+test('what only a person can mend is tried again once the file is another, or after an hour', async (context) => {
+  const { clock, outbox, woken, failures, offerOf } = prepare(context)
+  const broken = vi.fn(() => Promise.reject(new NotSent('there is no .Nam in v1.Node', false)))
+  const offer = offerOf('chat', broken)
+  outbox.offer(offer)
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
+  await clock.advance(3_599_999)
+  outbox.offer(offer)
+  expect(broken).toHaveBeenCalledTimes(1)
+  await clock.advance(1)
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
+  expect(failures).toEqual([1, 2].map((attempt) => `chat ${attempt}: there is no .Nam in v1.Node`))
+  const mended = vi.fn(async () => undefined)
+  outbox.offer(offerOf('chat', mended))
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
+  await clock.advance(7_200_000)
+  expect([broken.mock.calls.length, mended.mock.calls.length]).toEqual([2, 1])
+})
+
+test('the time in a message is that of its own profile, and of the moment that it is about', () => {
+  const lastTransition = { profile: 'other', at: goTimeOf(noon + 5_000) }
+  const pass = { lastTransition, isInMaintenance: true, isDetailed: false }
+  const transition = '2026-03-01T11:00:00.000000007Z'
+  expect(messageContext(nodeOf('n1'), { ...pending('chat'), transition }, pass)).toMatchObject({
+    profile: 'p',
+    lastProfile: 'other',
+    lastTransitionText: transition,
+    lastTransitionMs: Date.parse('2026-03-01T11:00:00Z') + 7e-6,
+  })
 })

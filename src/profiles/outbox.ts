@@ -1,7 +1,10 @@
 import type { NodeObject } from '../kube/index.ts'
 import type { NotifyContext, NotifyInstance, PluginDoors } from './plugin.ts'
+import { NotSent } from './plugins/notify/not-sent.ts'
 import { messageOf } from './state/evaluate-chain.ts'
+import { readGoTime } from './state/go-time.ts'
 import type { Sent } from './state/notices.ts'
+import type { Pass } from './state/pass.ts'
 import type { Pending } from './state/progress.ts'
 
 export interface OutboxPorts {
@@ -17,6 +20,8 @@ export interface OutboxFailure extends Pending {
   readonly node: NodeObject
   readonly attempt: number
   readonly cause: string
+  /** It will not go by itself: the file has to be changed, or whoever receives it. */
+  readonly needsPerson: boolean
 }
 
 export interface Offer {
@@ -31,11 +36,19 @@ interface Letter {
   /** The newest: the file may have been mended since the first try. */
   offer: Offer
   sentMs?: number
+  /** Nothing can be noted on its node now: it would be sent again after a restart. */
+  isHeld: boolean
+  /** Why nobody is about to send it, if so: it is held, or it needs a person. */
+  parked: 'held' | 'hopeless' | undefined
+  /** Of two tries that wait, only the one that was begun last counts. */
+  turn: number
 }
 
 const atOnce = 8
 const deadlineMs = 15_000
 const [firstRetryMs, longestRetryMs] = [2_000, 300_000]
+/** What only a person can mend is hardly mended within minutes. */
+const hopelessRetryMs = 3_600_000
 
 /**
  * Sends what is pending on nodes, beside everything else: a message that cannot be sent holds up no node, and is tried
@@ -60,12 +73,24 @@ export class Outbox {
     const { uid: nodeUID = '' } = offer.node.metadata
     const key = keyOf(nodeUID, offer.pending)
     const letter = this.#letters.get(key)
-    if (letter) {
-      letter.offer = offer
+    if (!letter) {
+      this.#letters.set(key, { nodeUID, offer, isHeld: false, parked: undefined, turn: 0 })
+      this.#enqueue(() => this.#send(key, 0, 1))
       return
     }
-    this.#letters.set(key, { nodeUID, offer })
-    this.#enqueue(() => this.#send(key, 1))
+    const isMended = letter.parked === 'hopeless' && letter.offer.instance !== offer.instance
+    const goesOn = isMended || letter.parked === 'held'
+    letter.offer = offer
+    letter.isHeld = false
+    if (!goesOn) return
+    const turn = ++letter.turn
+    letter.parked = undefined
+    this.#enqueue(() => this.#send(key, turn, 1))
+  }
+
+  /** What is not on its way already is not sent before it is offered again. */
+  hold(nodeUID: string): void {
+    for (const letter of this.#letters.values()) if (letter.nodeUID === nodeUID) letter.isHeld = true
   }
 
   /** What of these was sent. */
@@ -100,10 +125,12 @@ export class Outbox {
     }
   }
 
-  async #send(key: string, attempt: number): Promise<void> {
+  async #send(key: string, turn: number, attempt: number): Promise<void> {
     const { doors, random, onSent, onFailure, signal } = this.#ports
     const letter = this.#letters.get(key)
-    if (!letter || signal.aborted) return
+    if (letter?.turn !== turn || signal.aborted) return
+    letter.parked = letter.isHeld ? 'held' : undefined
+    if (letter.isHeld) return
     const { offer } = letter
     try {
       await offer.instance.instance.send(
@@ -115,13 +142,34 @@ export class Outbox {
       onSent(offer.node.metadata.name ?? '')
     } catch (error) {
       if (signal.aborted) return
-      onFailure({ ...offer.pending, node: offer.node, attempt, cause: messageOf(error) })
-      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
+      const needsPerson = error instanceof NotSent && !error.isWorthRetry
+      if (needsPerson) letter.parked = 'hopeless'
+      onFailure({ ...offer.pending, node: offer.node, attempt, cause: messageOf(error), needsPerson })
+      const backoffMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
       void doors.clock
-        .sleep(waitMs, signal)
-        .then(() => this.#enqueue(() => this.#send(key, attempt + 1)))
+        .sleep(needsPerson ? hopelessRetryMs : backoffMs, signal)
+        .then(() => this.#enqueue(() => this.#send(key, turn, attempt + 1)))
         .catch(() => undefined)
     }
+  }
+}
+
+/** The time is that of the profile itself, and of the moment when the message became due, however late it is sent. */
+export function messageContext(
+  node: NodeObject,
+  { profile, state, transition }: Pending,
+  { lastTransition, isInMaintenance, isDetailed }: Pick<Pass, 'lastTransition' | 'isInMaintenance' | 'isDetailed'>,
+): NotifyContext {
+  const at = readGoTime(transition ?? '')
+  return {
+    profile,
+    state,
+    lastProfile: lastTransition?.profile ?? profile,
+    isInMaintenance,
+    lastTransitionMs: at?.ms ?? 0,
+    ...(at ? { lastTransitionText: at.text } : {}),
+    isDetailed,
+    node,
   }
 }
 

@@ -1,8 +1,8 @@
 import { budgetName } from '../api/index.ts'
 import { EvictionPace } from '../drain/index.ts'
 import {
-  type EventNote,
   type EventRecorder,
+  hasCode,
   isConflict,
   isNotFound,
   type KubeClient,
@@ -22,12 +22,13 @@ import {
 import type { Clock } from '../time/index.ts'
 import { Admissions } from './admissions.ts'
 import type { ProfileCounts } from './counts.ts'
-import { eventOf, fileEventOf, remarkOf } from './events.ts'
+import { eventOf, fileEventOf, notSentEventOf, remarkOf } from './events.ts'
 import { GoneNodes } from './gone-nodes.ts'
 import type { InfoBoard } from './info.ts'
 import { Lane } from './lane.ts'
+import { detailsOf } from './log-details.ts'
 import { profileLabel } from './names.ts'
-import { Outbox } from './outbox.ts'
+import { messageContext, Outbox } from './outbox.ts'
 import type { ClusterView, ProfilesConfig } from './plugin.ts'
 import { shufflesOf, type WorkloadViews } from './shuffles.ts'
 import { giveBack, whyNoSlot } from './slots.ts'
@@ -36,6 +37,7 @@ import { messageOf } from './state/evaluate-chain.ts'
 import { instanceOf } from './state/notices.ts'
 import { type Pass, passOver } from './state/pass.ts'
 import { progressAnnotation, readProgress } from './state/progress.ts'
+import { refusedPass } from './state/refused-pass.ts'
 
 export interface ProfilesPorts {
   /** Refuses to write once its term as leader is over. */
@@ -139,27 +141,23 @@ class ProfilesRun {
       random,
       signal,
       onSent: (node) => this.#queue.add(node),
-      onFailure: ({ node, profile, instance, attempt, cause }) => {
+      onFailure: (failure) => {
+        const { node, profile, instance, attempt, cause, needsPerson } = failure
         ports.counts.notSent(profile, instance)
         log.warn({ node: node.metadata.name, profile, instance, attempt, why: cause }, 'a message was not sent')
-        if (attempt === 1) ports.recorder.record(notSentNote(node, profile, instance, cause))
+        if (attempt === 1 || needsPerson) ports.recorder.record(notSentEventOf(failure))
       },
     })
   }
 
   async run(): Promise<void> {
-    const { views, config, board, counts, clock } = this.#ports
+    const { views, config, clock } = this.#ports
     const stops = [
       views.nodes.subscribe(({ type, object }) => {
         const { name = '' } = object.metadata
         if (type === 'deleted') {
           this.#gone.note(object, clock.now())
-          board.forget(name)
-          counts.forget(name)
-          this.#written.delete(name)
-          this.#remarks.delete(name)
-          this.#held.delete(name)
-          this.#waitingSince.delete(name)
+          this.#forget(name)
           this.#outbox.keepOnly(object.metadata.uid ?? '', [])
         }
         this.#queue.add(name)
@@ -235,9 +233,12 @@ class ProfilesRun {
     const { views, config: source, board, clock, counts, isDryRun } = this.#ports
     const node = views.nodes.get({ name })
     const config = source.current()
-    if (!node || !config || node.metadata.deletionTimestamp !== undefined) return undefined
+    // Also what a look left behind that ended after its node: the last finalizer goes with our own write.
+    if (!node) this.#forget(name)
+    if (!node || !config) return undefined
     if (versionOf(node) < (this.#written.get(name) ?? 0n)) return undefined
     const pass = await this.#pass(node, config, signal)
+    this.#logDetails(name, pass)
     const isWorking = pass.result.profiles.some(
       ({ waitsFor, transitions }) => waitsFor !== undefined && transitions.length === 0,
     )
@@ -249,15 +250,41 @@ class ProfilesRun {
     const waitMs = pass.canWait ? this.#mayWaitMs(name) : 0
     if (waitMs > 0) return { requeueAfterMs: waitMs }
     this.#waitingSince.delete(name)
-    const stored = await this.#store(node, pass, signal)
+    const stored = await this.#store(node, pass, signal).catch((error: unknown) => {
+      if (hasCode(error, 'Invalid', 'Forbidden', 'BadRequest', 'TooLarge'))
+        this.#tellRefused(node, pass, config, messageOf(error))
+      throw error
+    })
     board.publish(stored ?? node, pass, config.labelFilter, clock.now())
     if (stored && !isDryRun) {
       this.#tell(node, pass)
       this.#remark(node, pass)
-      this.#offer(stored, pass, config)
+      if (pass.result.problem === undefined) this.#offer(stored, pass, config)
+      else this.#outbox.hold(stored.metadata.uid ?? '')
       await this.#giveBack(stored, pass)
     }
     return { requeueAfterMs: isWorking ? Math.min(workingLookMs, config.requeueMs) : config.requeueMs }
+  }
+
+  #forget(name: string): void {
+    this.#ports.board.forget(name)
+    this.#ports.counts.forget(name)
+    for (const known of [this.#written, this.#remarks, this.#working, this.#held, this.#waitingSince])
+      known.delete(name)
+  }
+
+  #logDetails(node: string, { isDetailed, result }: Pass): void {
+    if (!isDetailed) return
+    for (const { fields, message } of detailsOf(result)) this.#ports.log.info({ node, ...fields }, message)
+  }
+
+  /** The API server takes the change from nobody as it is: that is told wherever people look, and tried again. */
+  #tellRefused(node: NodeObject, pass: Pass, config: ProfilesConfig, cause: string): void {
+    const { board, clock, counts, recorder } = this.#ports
+    const refused = refusedPass(pass, cause)
+    for (const { profile } of refused.events) counts.failed(profile)
+    for (const event of refused.events) recorder.record(eventOf(node, event))
+    board.publish(node, refused, config.labelFilter, clock.now())
   }
 
   /** Others who are on their way are in a hurry; but nobody waits for ever. Each look is later than the one before it. */
@@ -355,22 +382,7 @@ class ProfilesRun {
     for (const pending of pass.pending) {
       const instance = instanceOf(config, pending)
       if (!instance) continue
-      const { lastTransition } = pass
-      this.#outbox.offer({
-        node,
-        pending,
-        instance,
-        context: {
-          profile: pending.profile,
-          state: pending.state,
-          lastProfile: lastTransition?.profile ?? pending.profile,
-          isInMaintenance: pass.isInMaintenance,
-          lastTransitionMs: lastTransition?.at.ms ?? 0,
-          ...(lastTransition ? { lastTransitionText: lastTransition.at.text } : {}),
-          isDetailed: pass.isDetailed,
-          node,
-        },
-      })
+      this.#outbox.offer({ node, pending, instance, context: messageContext(node, pending, pass) })
     }
   }
 
@@ -383,17 +395,6 @@ class ProfilesRun {
       transitions.some(({ target, chain }) => target === 'in-maintenance' && chain.isPassed) ? [name] : [],
     )
     await giveBack({ client, views, signal: this.#signal }, node, new Set([...occupants, ...waiting]))
-  }
-}
-
-function notSentNote(node: NodeObject, profile: string, instance: string, cause: string): EventNote {
-  const { name = '', uid = '' } = node.metadata
-  return {
-    regarding: { apiVersion: 'v1', kind: 'Node', name, uid },
-    type: 'Warning',
-    reason: 'NotificationFailed',
-    action: 'Notify',
-    note: `${instance} of profile ${profile} was not sent, and is tried again: ${cause}`,
   }
 }
 

@@ -67,7 +67,9 @@ describe('the vectors of the original', () => {
     const both = await addBare('multi--to-maintenance', { labels: on })
     const switched = await addBare('to-maintenance', { labels: on })
     const broken = await addBare('broken')
-    const { counts, board } = startProfiles(context, ground, file, { recorder })
+    const lines: string[] = []
+    const log = { info: (fields: object) => void lines.push(JSON.stringify(fields)), warn: () => undefined }
+    const { counts, board } = startProfiles(context, ground, file, { recorder, log })
 
     for (const [index, [, , state, profiles]] of rows.entries()) {
       const name = nodes[index] ?? ''
@@ -92,6 +94,10 @@ describe('the vectors of the original', () => {
       })
     }, patient)
     expect([...board.states()]).toContainEqual({ profile: 'does-not-exist', state: 'unknown' })
+    // Answer by answer in the log, of whoever asks for it and of nobody else.
+    const details = lines.filter((line) => line.includes('"check":'))
+    expect(new Set(details.map((line) => (JSON.parse(line) as { node: string }).node))).toEqual(new Set([nodes[4]]))
+    expect(details).toContainEqual(expect.stringContaining('"check":"transition","type":"hasLabel","isPassed":true'))
 
     await untilState(both, inside)
     await stays(async () => {
@@ -319,6 +325,56 @@ describe('where the original breaks', () => {
     expect(await statesOf(torn)).toEqual({ p: inside })
   })
 
+  test('what the API server refuses is told, counted and shown, and goes on when it is mended', async (context) => {
+    const { ground, recorder, addBare, untilState, statesOf, eventsOf } = await prepare(context)
+    const fileWith = (value: string) =>
+      fileOf({
+        check: { go: hasLabel('go') },
+        trigger: { mark: alterLabel('mark', value) },
+        profiles: [profile('p', [[op, 'go', required, 'mark']])],
+      })
+    const name = await addBare('p', { labels: { go: '' } })
+    const running = startProfiles(context, ground, fileWith('no value of a label!'), { recorder })
+    const { board, counts } = running
+    const shown = () => board.all().find(({ node }) => node === name)?.profiles[0]?.applied
+    await expect.poll(() => shown()?.error, { timeout: 20_000 }).toContain('Invalid (422)')
+    expect(shown()?.next).toBe(op)
+    expect(counts.all().failures.find(({ labels }) => labels['profile'] === 'p')?.value).toBeGreaterThan(0)
+    await eventually(async () => {
+      const [told, ...others] = await eventsOf(name)
+      expect(others).toEqual([])
+      expect(told).toMatchObject({ type: 'Warning', reason: 'ChangeMaintenanceStateFailed' })
+      expect(told?.note).toMatch(/^Profile p stays operational: the node could not be written: .*Invalid \(422\)/)
+    }, patient)
+    expect(await statesOf(name)).toEqual({})
+    running.setFile(fileWith('yes'))
+    await untilState(name, required)
+    await expect.poll(() => shown()?.error, { timeout: 20_000 }).toBe('')
+  })
+
+  test('a node that is deleted goes its way on, and loses the finalizer that a profile gave it', async (context) => {
+    const { ground, addBare, untilState, change } = await prepare(context)
+    const key = 'e2e.fettle.dev/hold'
+    const file = fileOf({
+      check: { go: hasLabel('go'), done: hasLabel('done') },
+      trigger: { hold: ['alterFinalizer', { key }], free: ['alterFinalizer', { key, remove: true }] },
+      profiles: [
+        profile('p', [
+          [op, 'go', inside, 'hold'],
+          [inside, 'done', op, 'free'],
+        ]),
+      ],
+    })
+    const name = await addBare('p', { labels: { go: '' } })
+    const { board } = startProfiles(context, ground, file)
+    expect((await untilState(name, inside)).metadata.finalizers).toEqual([key])
+    await ground.admin.delete(resources.nodes, { name }, { uid: 'any' })
+    expect((await ground.node(name)).metadata.deletionTimestamp).toBeDefined()
+    await change(name, { labels: { go: null, done: '' } })
+    await eventually(() => expect(ground.node(name)).rejects.toThrow('NotFound'), patient)
+    await expect.poll(() => board.all().map(({ node }) => node), { timeout: 20_000 }).not.toContain(name)
+  })
+
   test('the state label is repaired, and what stands in it by hand lets nobody in', async (context) => {
     const { ground, addBare, untilState, change } = await prepare(context)
     const file = fileOf({
@@ -402,6 +458,31 @@ describe('messages', () => {
     running.setFile(fileFor(slack.origin))
     await eventually(async () => expect((await dataOf(name)).Notifications?.['chat']).toMatch(/^20/), patient)
     expect(slack.heard).toHaveLength(1)
+  })
+
+  test('wait while a node is paused: nobody could note there that they were sent', async (context) => {
+    const { ground, addBare, untilState, change, dataOf } = await prepare(context)
+    const slack = await startSlack(context)
+    const file = fileOf({
+      check: { go: hasLabel('go') },
+      notify: { chat: slackTo(slack.origin) },
+      profiles: [profile('p', [[op, 'go', required]], { [required]: { notify: 'chat' } })],
+    })
+    slack.faults.push({ status: 503, body: 'out of order' })
+    const name = await addBare('p', { labels: { go: '' } })
+    const first = startProfiles(context, ground, file)
+    await untilState(name, required)
+    await expect.poll(() => slack.heard.length, { timeout: 20_000 }).toBe(1)
+    await change(name, { annotations: { [pauseAnnotation]: 'audit' } })
+    await sleep(4_000)
+    expect(slack.heard).toHaveLength(1)
+    await first.stop()
+    startProfiles(context, ground, file)
+    await sleep(2_000)
+    expect(slack.heard, 'not after a restart either').toHaveLength(1)
+    await change(name, { annotations: { [pauseAnnotation]: null } })
+    await eventually(async () => expect((await dataOf(name)).Notifications?.['chat']).toMatch(/^20/), patient)
+    expect(slack.heard).toHaveLength(2)
   })
 
   test('two profiles that share an instance do not silence each other', async (context) => {

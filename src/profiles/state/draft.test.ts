@@ -58,3 +58,12 @@ test('what is remembered comes back, in the same draft, and the node that was re
   expect(node.metadata.labels).toEqual({ a: '1', b: '2' })
   expect(node.metadata.finalizers).toEqual(['f'])
 })
+
+test('while a node is deleted its finalizers are taken off, and none is added', () => {
+  const deleted = { deletionTimestamp: '2026-03-01T12:00:00Z', finalizers: ['a', 'b'] }
+  const draft = draftOf({ ...node, metadata: { ...node.metadata, ...deleted } })
+  draft.finalizers = ['b', 'c']
+  expect(patchOf(draft)).toMatchObject({ metadata: { finalizers: ['b'] } })
+  draft.finalizers = ['a', 'b', 'c']
+  expect(patchOf(draft)).toBeUndefined()
+})

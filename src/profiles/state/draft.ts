@@ -38,7 +38,10 @@ export function patchOf(draft: NodeDraft): object | undefined {
   const { metadata, spec } = draft.stored
   const labels = changes(metadata.labels ?? {}, draft.labels)
   const annotations = changes(metadata.annotations ?? {}, draft.annotations)
-  const hasFinalizers = JSON.stringify(metadata.finalizers ?? []) !== JSON.stringify(draft.finalizers)
+  const { finalizers: stored = [], deletionTimestamp } = metadata
+  // While a node is deleted the API server takes no new ones, and would refuse everything else with them.
+  const finalizers = draft.finalizers.filter((one) => deletionTimestamp === undefined || stored.includes(one))
+  const hasFinalizers = JSON.stringify(stored) !== JSON.stringify(finalizers)
   const hasCordon = (spec?.unschedulable === true) !== draft.isUnschedulable
   if (!(labels || annotations || hasFinalizers || hasCordon)) return undefined
   return {
@@ -47,7 +50,7 @@ export function patchOf(draft: NodeDraft): object | undefined {
       resourceVersion: metadata.resourceVersion,
       ...(labels ? { labels } : {}),
       ...(annotations ? { annotations } : {}),
-      ...(hasFinalizers ? { finalizers: draft.finalizers } : {}),
+      ...(hasFinalizers ? { finalizers } : {}),
     },
     // Null removes the field, which is how the API server itself stores a schedulable node.
     ...(hasCordon ? { spec: { unschedulable: draft.isUnschedulable ? true : null } } : {}),

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { parseCheckChain } from '../chains/check-chain.ts'
 import { passOf } from '../fixture-pass.ts'
 import type { CheckChain } from '../plugin.ts'
-import { evaluateChain } from './evaluate-chain.ts'
+import { evaluateChain, whyNoLonger } from './evaluate-chain.ts'
+import type { ChainResult, CheckResult } from './result.ts'
 
 /** Of checks that pass but for b; `error` cannot tell. */
 function chainOf(expression: string): { readonly chain: CheckChain; readonly ran: readonly string[] } {
@@ -44,3 +45,35 @@ test.for(['a && error && a && a', 'a || error || a || a'])(
     expect(result.checks[1]).toEqual({ name: 'error', type: 'turn', isPassed: false, info: {}, error: 'cannot tell' })
   },
 )
+
+const chainWith = (
+  isPassed: boolean,
+  ...checks: readonly (readonly [string, boolean, CheckResult['info']?])[]
+): ChainResult => ({
+  expression: 'any',
+  isPassed,
+  checks: checks.map(([name, passed, info = {}]): CheckResult => ({ name, type: 'turn', isPassed: passed, info })),
+})
+
+test.for<[string, ChainResult, string | undefined]>([
+  ['nothing if it passes', chainWith(true, ['a', true], ['room', true]), undefined],
+  [
+    'who is counted now, and by which check',
+    chainWith(false, ['a', true], ['room', false, { nodes: ['n1', 'n2', 'n3'] }]),
+    'other nodes were first: n2, n3; room (turn) says no now',
+  ],
+  [
+    'some of them, if they are many',
+    chainWith(false, ['a', true], ['room', false, { nodes: ['n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8'] }]),
+    'other nodes were first: n2, n3, n4, n5, n6 and 2 more; room (turn) says no now',
+  ],
+  [
+    'every check that answers otherwise',
+    chainWith(false, ['a', false], ['room', false]),
+    'other nodes were first; a (turn) says no now, room (turn) says no now',
+  ],
+  ['what cannot be told', { ...chainWith(false), error: 'room: cannot tell' }, 'room: cannot tell'],
+])('why a chain no longer passes: %s', ([, now, why]) => {
+  const before = chainWith(true, ['a', true], ['room', true, { nodes: ['n1'] }])
+  expect(whyNoLonger(before, now)).toBe(why)
+})

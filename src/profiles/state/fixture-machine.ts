@@ -17,6 +17,8 @@ export class Machine {
   /** Checks that pass; a check that is named `broken-…` here cannot tell. */
   readonly on = new Set<string>()
   readonly broken = new Set<string>()
+  /** Checks that ask somebody far away who does not answer. */
+  readonly deaf = new Set<string>()
   /** Triggers that are not done yet. */
   readonly busy = new Set<string>()
   /** What ran, in order. */
@@ -106,6 +108,19 @@ export class Machine {
         },
       }),
     }
+    const far: Plugin<Check, typeof named> = {
+      type: 'far',
+      about: 'As turn, but it asks somebody outside.',
+      fields: named,
+      create: ({ name }) => ({
+        check: () => {
+          this.ran.push(name)
+          return this.deaf.has(name)
+            ? new Promise<never>(() => undefined)
+            : Promise.resolve({ isPassed: this.on.has(name), info: {} })
+        },
+      }),
+    }
     const note: Plugin<Trigger, typeof named> = {
       type: 'note',
       about: 'Notes that it ran, and needs more time while the test says so.',
@@ -137,7 +152,7 @@ export class Machine {
       }),
     }
     return {
-      check: [...checkPlugins, turn as unknown as Plugin<Check>, lease as unknown as Plugin<Check>],
+      check: [...checkPlugins, ...([turn, lease, far] as unknown as Plugin<Check>[])],
       trigger: [...triggerPlugins, note as unknown as Plugin<Trigger>],
       notify: [quiet],
       schedule: [onChange as unknown as Plugin<Schedule>],
@@ -163,10 +178,14 @@ export const instances = `instances:
   check:
 ${['a', 'b', 'go', 'back', 're-go'].map((name) => `  - {type: turn, name: ${name}, config: {name: ${name}}}`).join('\n')}
   - {type: lease, name: lease, config: {name: lease}}
+  - {type: far, name: far, config: {name: far}}
+  - {type: maxMaintenance, name: room, config: {max: 1}}
   trigger:
 ${['t1', 't2', 't3'].map((name) => `  - {type: note, name: ${name}, config: {name: ${name}}}`).join('\n')}
   - {type: alterLabel, name: mark, config: {key: altered, value: 'yes'}}
   - {type: alterLabel, name: unmark, config: {key: altered, remove: true}}
+  - {type: alterFinalizer, name: free, config: {key: e2e/hold, remove: true}}
+  - {type: alterFinalizer, name: bind, config: {key: e2e/hold}}
   - {type: alterLabel, name: own-label, config: {key: ${stateLabel}, value: nonsense}}
   - {type: alterAnnotation, name: own-data, config: {key: ${dataAnnotation}, value: nonsense}}
   - {type: alterLabel, name: rename, config: {key: ${profileLabel}, value: other}}

@@ -16,6 +16,8 @@ const pending = (profile: string, ms: number, state: State = 'maintenance-requir
   previous: 'operational',
   at: at(ms).text,
 })
+/** With the time of its transition. */
+const noted: Pending = { ...pending('p', 0), transition: at(0).text }
 const chat = (isDue: (context: ScheduleContext) => boolean = () => true): NotifyInstance => ({
   name: 'chat',
   type: 'slack',
@@ -30,7 +32,7 @@ test('whoever is considered is on the list of the original, due or not, and wait
   const quiet = addDue(nothing, times, [chat(() => false)], 'p', data, noon)
   expect([quiet.pending, times.get('chat')]).toEqual([[], zeroTime])
   const due = addDue(nothing, times, [chat()], 'p', data, noon)
-  expect(due.pending).toEqual([pending('p', 0)])
+  expect(due.pending).toEqual([noted])
   expect(addDue(due, times, [chat()], 'p', data, noon + 1).pending).toHaveLength(1)
   // In another state it is another message.
   const later = { ...data, current: 'in-maintenance', previous: 'maintenance-required' }
@@ -99,5 +101,5 @@ test('more than twenty do not wait, and nothing of a profile that is gone', () =
   )
   expect(progress.pending).toHaveLength(20)
   expect(progress.pending.at(-1)?.profile).toBe('p')
-  expect(only(progress, new Set(['p']))).toEqual({ ...nothing, pending: [pending('p', 0)] })
+  expect(only(progress, new Set(['p']))).toEqual({ ...nothing, pending: [noted] })
 })

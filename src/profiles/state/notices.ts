@@ -64,7 +64,7 @@ export function addDue(
       lastSentMs: lastSentMs(progress, times, profile, name),
     })
   })
-  return withPending(progress, due, profile, current, previous, nowMs)
+  return withPending(progress, due, { profile, state: current, previous, transition: transition.text }, nowMs)
 }
 
 /** Once per stay in the state: whether it has lasted too long, and the messages for that. */
@@ -80,8 +80,9 @@ export function addOverdue(
   if (!isOverdue || (told !== undefined && Date.parse(told) >= transition.ms))
     return { progress, isOverdue, isNew: false }
   const sent = { ...progress.sent, [profile]: { ...progress.sent[profile], [overdueMark]: goTimeOf(nowMs).text } }
+  const about = { profile, state: current, previous: current, transition: transition.text }
   return {
-    progress: withPending({ ...progress, sent }, overdue, profile, current, current, nowMs),
+    progress: withPending({ ...progress, sent }, overdue, about, nowMs),
     isOverdue,
     isNew: true,
   }
@@ -117,14 +118,12 @@ function isWaiting({ pending }: Progress, profile: string, instance: string, sta
 function withPending(
   progress: Progress,
   due: readonly NotifyInstance[],
-  profile: string,
-  state: State,
-  previous: State,
+  about: Omit<Pending, 'instance' | 'at'>,
   nowMs: number,
 ): Progress {
   if (due.length === 0) return progress
   const { text: at } = goTimeOf(nowMs)
-  const added = due.map(({ name }): Pending => ({ profile, instance: name, state, previous, at }))
+  const added = due.map(({ name }): Pending => ({ ...about, instance: name, at }))
   return { ...progress, pending: [...progress.pending, ...added].slice(-mostPending) }
 }
 

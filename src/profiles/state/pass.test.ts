@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { nodeOf } from '../fixture-pass.ts'
 import { dataAnnotation, profileLabel, stateLabel } from '../names.ts'
+import type { ClusterView } from '../plugin.ts'
 import { instances, Machine, steps } from './fixture-machine.ts'
 import { historyAnnotation, progressAnnotation, readHistory, readProgress } from './progress.ts'
 import { abortAnnotation, abortReasonAnnotation, pauseAnnotation } from './verbs.ts'
@@ -521,4 +523,107 @@ test('a stored state that is none is told, and left alone', async () => {
   const { events } = await machine.pass()
   expect(events).toMatchObject([{ is: 'Failed', failure: { stage: 'state' } }])
   expect(machine.state('p')).toBe('')
+  expect(events[0]).toMatchObject({
+    failure: { cause: expect.stringContaining('fettle profiles abort n1 --profile p') },
+  })
+})
+
+test('a stored state that is none is left by an abort, with what the file has for it', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside]], '  abort: t1\n')), { label: 'p' })
+  machine.annotate({
+    [dataAnnotation]: '{"Profiles":{"p":{"Transition":"2024-01-02T03:04:05Z","Current":"lost","Previous":"lost"}}}',
+    [abortAnnotation]: 'p',
+    [abortReasonAnnotation]: 'a slip',
+  })
+  const { events } = await machine.pass()
+  expect(events).toEqual([{ is: 'Aborted', profile: 'p', from: 'lost' }])
+  expect([machine.state('p'), machine.ran]).toEqual([op, ['t1']])
+  expect(readHistory(machine.node.metadata.annotations?.[historyAnnotation])).toMatchObject([
+    { profile: 'p', from: 'lost', to: op, why: 'aborted: a slip' },
+  ])
+  machine.on.add('go')
+  await machine.pass()
+  expect(machine.state('p')).toBe(inside)
+})
+
+test('a message tells of its own profile: when that came into its state, also when it is sent late', async () => {
+  const a = steps('a', [[op, 'a', required]], '  maintenance-required:\n    notify: tell\n    transitions: []\n')
+  const machine = new Machine(file(a, steps('b', [[op, 'b', required]])), { label: 'a--b' })
+  await machine.pass()
+  machine.on.add('a')
+  await machine.pass()
+  const changed = new Date(machine.nowMs).toISOString().replace('.000Z', 'Z')
+  machine.on.add('b')
+  const due = await machine.pass()
+  expect(due.pending).toMatchObject([{ profile: 'a', transition: changed }])
+  expect(due.lastTransition).toMatchObject({ profile: 'b' })
+  // Later looks offer it as it was.
+  expect((await machine.pass()).pending).toEqual(due.pending)
+  // An entry of a version before this one has no time of its own: its profile's is the nearest.
+  const old = due.pending.map((one) => ({ ...one, transition: undefined }))
+  machine.annotate({ [progressAnnotation]: JSON.stringify({ pending: old }) })
+  expect((await machine.pass()).pending).toMatchObject([{ profile: 'a', transition: changed }])
+})
+
+test('whoever waits to be let in asks nobody outside again', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go && far && room', inside]])), { label: 'p' })
+  machine.on.add('go').add('far')
+  const admit = async (_: string, whyRefused: (cluster: ClusterView) => Promise<string | undefined>) => {
+    machine.deaf.add('far')
+    const other = nodeOf('n2', { labels: { [stateLabel]: inside } })
+    const refused = await whyRefused({ nodes: () => [other], podsOn: () => [] })
+    expect(await whyRefused({ nodes: () => [], podsOn: () => [] })).toBeUndefined()
+    return refused
+  }
+  const { result } = await machine.pass({ admit })
+  expect(result.profiles[0]?.waitsFor).toBe('other nodes were first: n2; room (maxMaintenance) says no now')
+  expect(machine.ran).toEqual(['go', 'far', 'go', 'go'])
+  expect(machine.state('p')).toBe(op)
+})
+
+test('a node that is being deleted goes on with its profiles, but not into maintenance', async () => {
+  const leaving = (machine: Machine) => {
+    const { metadata } = machine.node
+    const deleted = { deletionTimestamp: '2026-03-01T12:00:00Z', finalizers: ['e2e/hold'] }
+    machine.node = { ...machine.node, metadata: { ...metadata, ...deleted } }
+  }
+  const machine = new Machine(
+    file(
+      steps('p', [
+        [op, 'go', required],
+        [required, 'go', inside],
+      ]),
+      steps('freeing', [
+        [op, 'go', inside, 'bind && free'],
+        [inside, 'back', op],
+      ]),
+    ),
+    { label: 'p' },
+  )
+  machine.on.add('go')
+  leaving(machine)
+  await machine.passes(2)
+  const { result } = await machine.pass()
+  expect([machine.state('p'), result.profiles[0]?.waitsFor]).toEqual([required, 'the node is being deleted'])
+  // But whoever may be the one to let it go is not kept from that.
+  machine.relabel({ [profileLabel]: 'freeing' })
+  await machine.pass()
+  expect([machine.state('freeing'), machine.node.metadata.finalizers]).toEqual([inside, []])
+})
+
+test('a dry run waits for what has to be done outside, as the real one does', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', inside]],
+    '  abort: t2\n  in-maintenance:\n    enter: mark && t1\n    transitions: [{check: back, next: operational}]\n',
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go').add('back')
+  await machine.pass()
+  const { result } = await machine.pass({ isDryRun: true })
+  expect(result.profiles[0]).toMatchObject({ state: inside, next: inside, waitsFor: 't1 (note) runs until it is done' })
+  expect([machine.state('p'), machine.ran]).toEqual([inside, ['go']])
+  machine.annotate({ [abortAnnotation]: 'p' })
+  const aborted = await machine.pass({ isDryRun: true })
+  expect(aborted.result.profiles[0]).toMatchObject({ next: inside, waitsFor: 't2 (note) runs until it is done' })
 })

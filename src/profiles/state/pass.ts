@@ -48,7 +48,7 @@ export interface Pass {
   /** All that is new is that a state was seen in which there is nothing to do. That can wait for what moves nodes. */
   readonly canWait: boolean
   readonly events: readonly PassEvent[]
-  /** Messages that wait to be sent, once the pass is stored. */
+  /** Messages that wait to be sent, once the pass is stored. None are sent while there is a problem: nobody would note it. */
   readonly pending: readonly Pending[]
   /** Profiles that have the node in maintenance, or are on their way there. */
   readonly occupants: readonly string[]
@@ -66,7 +66,7 @@ export async function passOver(node: NodeObject, ports: PassPorts): Promise<Pass
   const read = readData(draft.annotations[dataAnnotation])
   const paused = draft.annotations[pauseAnnotation]
   if ('problem' in read) {
-    const problem = `annotation ${dataAnnotation} cannot be read: ${read.problem}; repair or remove it`
+    const problem = `annotation ${dataAnnotation} cannot be read: ${read.problem}; repair it, or begin anew with \`fettle profiles abort ${draft.name}\``
     return untouched({ problem, isUnreadable: true }, draft)
   }
   if (paused !== undefined) return untouched({ problem: `paused: ${paused}` }, draft)
@@ -142,7 +142,7 @@ class PassOfNode {
       patch: patchOf(this.#draft),
       canWait: this.#canWait(),
       events: this.#events,
-      pending: this.#progress.pending,
+      pending: this.#progress.pending.map((one) => this.#withTransition(one)),
       occupants,
       entering: this.#withNode().filter((name) => !before.includes(name)),
       isInMaintenance: this.#draft.labels[stateLabel] === 'in-maintenance',
@@ -153,19 +153,26 @@ class PassOfNode {
     }
   }
 
+  /** Messages of versions before this one do not say which change they are about; the newest of their profile it is then. */
+  #withTransition(pending: Pending): Pending {
+    const transition = pending.transition ?? this.#profiles.get(pending.profile)?.transition.text
+    return transition === undefined ? pending : { ...pending, transition }
+  }
+
   async #turnOf(profile: Profile): Promise<ProfileResult> {
     const { name } = profile
     const data = this.#profiles.get(name) as ProfileData
     const { current: state } = data
+    let undo = remember(this.#draft)
+    // First: it is also the way out of a state that nobody knows.
+    if (abortsOf(this.#draft.annotations[abortAnnotation]).includes(name)) return this.#abort(profile, data, undo)
     if (!isState(state)) {
-      const failure = { stage: 'state', cause: `${JSON.stringify(state)} is no state` } as const
+      const remedy = `\`fettle profiles abort ${this.#draft.name} --profile ${name}\` makes it operational`
+      const failure = { stage: 'state', cause: `${JSON.stringify(state)} is no state; ${remedy}` } as const
       this.#events.push({ is: 'Failed', profile: name, state, failure })
       return { name, state, next: state, transitions: [], failure }
     }
-    let undo = remember(this.#draft)
     const context = this.#contextOf(profile, state, data)
-    if (abortsOf(this.#draft.annotations[abortAnnotation]).includes(name))
-      return this.#abort(profile, state, context, undo)
     const overdue = addOverdue(this.#progress, profile.states[state], name, data, context.nowMs)
     this.#progress = overdue.progress
     if (overdue.isNew) this.#events.push({ is: 'Overdue', profile: name, state, since: data.transition.text })
@@ -225,19 +232,22 @@ class PassOfNode {
       case 'Settled': {
         this.#forget(name)
         this.#move(name, state, outcome.next, outcome.why ?? '')
-        const { waitsFor } = outcome
-        return { ...result, next: outcome.next, ...(waitsFor === undefined ? {} : { waitsFor }) }
+        const { next, waitsFor } = outcome
+        if (next !== state) this.#events.push({ is: 'Changed', profile: name, from: state, to: next })
+        return { ...result, next, ...(waitsFor === undefined ? {} : { waitsFor }) }
       }
     }
   }
 
   /** Back to operational, with what the file says for that. */
-  async #abort(profile: Profile, state: State, context: PassContext, undo: () => void): Promise<ProfileResult> {
+  async #abort(profile: Profile, data: ProfileData, undo: () => void): Promise<ProfileResult> {
     const { name } = profile
+    const { current: state } = data
+    const { isDryRun, nowMs } = this.#ports
     this.#forget(name)
-    const chain = profile.abort.filter(({ instance }) => !(this.#ports.isDryRun && instance.isOutside))
-    const { [name]: since = new Date(context.nowMs).toISOString(), ...otherAborts } = this.#progress.aborting
-    const ran = await runTriggers(chain, 0, Date.parse(since), context)
+    const { [name]: since = new Date(nowMs).toISOString(), ...otherAborts } = this.#progress.aborting
+    const context = this.#contextOf(profile, isState(state) ? state : 'operational', data)
+    const ran = await runTriggers(profile.abort, { sinceMs: Date.parse(since), isDryRun }, context)
     const result = { name, state, next: state, transitions: [] }
     if (ran.is === 'Retry') {
       this.#progress = { ...this.#progress, aborting: { ...otherAborts, [name]: since } }
@@ -251,7 +261,7 @@ class PassOfNode {
     }
     const { [abortReasonAnnotation]: reason } = this.#draft.annotations
     this.#dropAborts((other) => other === name)
-    this.#move(name, state, 'operational', reason === undefined ? 'aborted' : `aborted: ${reason}`, true)
+    this.#move(name, state, 'operational', reason === undefined ? 'aborted' : `aborted: ${reason}`)
     this.#events.push({ is: 'Aborted', profile: name, from: state })
     return { ...result, next: 'operational' }
   }
@@ -266,7 +276,7 @@ class PassOfNode {
     this.#progress = { ...this.#progress, aborting: Object.fromEntries(aborting) }
   }
 
-  #move(name: string, state: State, next: State, why: string, isAbort = false): void {
+  #move(name: string, state: string, next: State, why: string): void {
     const data = this.#profiles.get(name) as ProfileData
     const at = goTimeOf(this.#ports.nowMs)
     this.#profiles.set(name, {
@@ -276,7 +286,6 @@ class PassOfNode {
     })
     if (next === state) return
     this.#history.push({ at: at.text, profile: name, from: state, to: next, why })
-    if (!isAbort) this.#events.push({ is: 'Changed', profile: name, from: state, to: next })
   }
 
   #forget(name: string): void {

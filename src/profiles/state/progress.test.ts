@@ -16,7 +16,7 @@ const full: Progress = {
     },
   },
   aborting: { q: at },
-  pending: [{ profile: 'p', instance: 'tell', state: 'in-maintenance', previous: 'operational', at }],
+  pending: [{ profile: 'p', instance: 'tell', state: 'in-maintenance', previous: 'operational', at, transition: at }],
   sent: { p: { tell: at } },
 }
 
@@ -38,4 +38,14 @@ test('history is short, and the newest comes first', () => {
   expect(readHistory(text).map(({ why }) => why)).toEqual(['2', '1'])
   for (let index = 3; index <= 30; index++) text = addHistory(text, [entry(String(index))])
   expect(readHistory(text).map(({ why }) => Number(why))).toEqual(Array.from({ length: 20 }, (_, index) => 30 - index))
+})
+
+test('a message of a version that did not note the time of its transition is still one', () => {
+  const old = { profile: 'p', instance: 'tell', state: 'in-maintenance', previous: 'operational', at }
+  expect(readProgress(JSON.stringify({ pending: [old] })).pending).toEqual([old])
+})
+
+test('a state that nobody knows does not take the history with it', () => {
+  const entry = { at, profile: 'p', from: 'nowhere', to: 'operational', why: 'aborted' }
+  expect(readHistory(JSON.stringify([entry]))).toEqual([entry])
 })

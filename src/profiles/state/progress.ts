@@ -25,7 +25,15 @@ const inFlight = z.object({
   isTaken: z.boolean().default(true),
 })
 
-const pending = z.object({ profile: z.string(), instance: z.string(), state, previous: state, at: time })
+const pending = z.object({
+  profile: z.string(),
+  instance: z.string(),
+  state,
+  previous: state,
+  at: time,
+  /** When the profile came into `state`, as it is stored: what is sent late still tells of its own moment. */
+  transition: z.string().optional(),
+})
 
 const progress = z.object({
   /** Transitions whose checks passed and whose triggers are not all done, by profile. */
@@ -38,7 +46,8 @@ const progress = z.object({
   sent: z.record(z.string(), z.record(z.string(), time)).default({}),
 })
 
-const entry = z.object({ at: time, profile: z.string(), from: state, to: state, why: z.string() })
+/** An abort may come from a state that nobody knows. */
+const entry = z.object({ at: time, profile: z.string(), from: z.string(), to: state, why: z.string() })
 
 export type InFlight = z.output<typeof inFlight>
 export type Pending = z.output<typeof pending>

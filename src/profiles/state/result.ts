@@ -26,7 +26,7 @@ export interface ProfileResult {
 }
 
 export interface Failure {
-  readonly stage: 'state' | 'enter' | 'check' | 'trigger'
+  readonly stage: 'state' | 'enter' | 'check' | 'trigger' | 'write'
   readonly cause: string
 }
 
@@ -49,6 +49,8 @@ export interface CheckResult {
   readonly isPassed: boolean
   readonly info: CheckInfo
   readonly error?: string
+  /** Somebody outside was asked: that can take long, so the answer counts for all of the look. */
+  readonly isFromOutside?: boolean
 }
 
 /** Told once the pass is stored. */
@@ -57,5 +59,5 @@ export type PassEvent =
   | { readonly is: 'Failed'; readonly profile: string; readonly state: string; readonly failure: Failure }
   | { readonly is: 'Overdue'; readonly profile: string; readonly state: State; readonly since: string }
   | { readonly is: 'Dropped'; readonly profile: string; readonly state: string }
-  | { readonly is: 'Aborted'; readonly profile: string; readonly from: State }
+  | { readonly is: 'Aborted'; readonly profile: string; readonly from: string }
   | { readonly is: 'Lost'; readonly profile: string; readonly next: State; readonly why: string }

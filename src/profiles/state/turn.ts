@@ -1,8 +1,8 @@
 import type { State } from '../names.ts'
 import type { Check, ClusterView, Named, PassContext, Profile, ProfileState, Transition, Trigger } from '../plugin.ts'
-import { evaluateChain, messageOf } from './evaluate-chain.ts'
+import { evaluateAgain, evaluateChain, messageOf, whyNoLonger } from './evaluate-chain.ts'
 import type { InFlight } from './progress.ts'
-import type { Failure, TransitionResult } from './result.ts'
+import type { ChainResult, Failure, TransitionResult } from './result.ts'
 
 /** What a turn of one profile on a node ends with. The draft holds what its triggers changed. */
 export type TurnOutcome =
@@ -26,8 +26,11 @@ export interface TurnPorts {
   /** Why the node may not be taken into maintenance now, apart from its checks; nothing if it may. */
   whyNot(profile: string): Promise<string | undefined> | string | undefined
   /** Lets at most as many nodes pass at once as the checks allow, when all of them ask at the same time. */
-  admit(profile: string, passes: (cluster: ClusterView) => Promise<boolean>): Promise<string | undefined>
+  admit(profile: string, whyRefused: WhyRefused): Promise<string | undefined>
 }
+
+/** Why the checks do not pass in a cluster where the nodes that were first count; nothing if they do. */
+export type WhyRefused = (cluster: ClusterView) => Promise<string | undefined>
 
 export interface TurnStart {
   readonly profile: Profile
@@ -48,8 +51,7 @@ export async function takeTurn(start: TurnStart, ports: TurnPorts): Promise<Turn
   if (inFlight && isDryRun) return { outcome: { is: 'InFlight', inFlight }, transitions: [] }
   if (inFlight) return { outcome: await resume(here, state, inFlight, context), transitions: [] }
   if (start.hasChanged) {
-    const enter = here.enter.filter(({ instance }) => !(isDryRun && instance.isOutside))
-    const entered = await runTriggers(enter, 0, context.transitionMs, context)
+    const entered = await runTriggers(here.enter, { sinceMs: context.transitionMs, isDryRun }, context)
     if (entered.is === 'Failed') return failed('enter', entered.cause)
     if (entered.is === 'Retry') return { outcome: { is: 'Entering', waitsFor: entered.why }, transitions: [] }
     start.onEntered()
@@ -82,7 +84,8 @@ async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): P
   }
   if (transition.next === state) return stay()
   if (transition.next === 'in-maintenance') {
-    const why = await mayEnter(profile.name, transition, context, ports)
+    const { chain } = transitions[chosen] as TransitionResult
+    const why = await mayEnter(profile, transition, chain, context, ports)
     // Its chain passed, and it is not carried out: the page tells the two apart.
     if (why !== undefined) {
       transitions[chosen] = { ...(transitions[chosen] as TransitionResult), isPassed: false }
@@ -97,7 +100,7 @@ async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): P
     const inFlight = { from: state, next, transition: chosen, trigger: 0, since, fromSinceMs, isTaken: !hasToTake }
     return { outcome: { is: 'InFlight', inFlight }, transitions }
   }
-  const ran = await runTriggers(transition.trigger, 0, context.nowMs, context)
+  const ran = await runTriggers(transition.trigger, { sinceMs: context.nowMs, isDryRun: start.isDryRun }, context)
   if (ran.is === 'Failed') return { ...failed('trigger', ran.cause), transitions }
   // Only what acts outside of the draft can need more time.
   if (ran.is === 'Retry') return { ...failed('trigger', ran.why), transitions }
@@ -105,15 +108,27 @@ async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): P
 }
 
 async function mayEnter(
-  profile: string,
+  profile: Profile,
   { check }: Transition,
+  passed: ChainResult,
   context: PassContext,
   ports: TurnPorts,
 ): Promise<string | undefined> {
-  const why = await ports.whyNot(profile)
+  if (context.node.stored.metadata.deletionTimestamp !== undefined && !altersFinalizers(profile))
+    return 'the node is being deleted'
+  const why = await ports.whyNot(profile.name)
   if (why !== undefined) return why
   if (!check.checks.some(({ instance }) => instance.isShared)) return undefined
-  return ports.admit(profile, async (cluster) => (await evaluateChain(check, { ...context, cluster })).isPassed)
+  return ports.admit(profile.name, async (cluster) =>
+    whyNoLonger(passed, await evaluateAgain(check, passed, { ...context, cluster })),
+  )
+}
+
+/** Then its way through maintenance may be what lets the node go, and nobody else would. */
+function altersFinalizers({ states }: Profile): boolean {
+  return Object.values(states).some(({ enter, transitions }) =>
+    [enter, ...transitions.map(({ trigger }) => trigger)].flat().some(({ type }) => type === 'alterFinalizer'),
+  )
 }
 
 async function resume(
@@ -135,7 +150,8 @@ async function resume(
       context.signal.throwIfAborted()
       return { is: 'Lost', next, why: messageOf(error) }
     }
-  const ran = await runTriggers(transition.trigger, inFlight.trigger, Date.parse(inFlight.since), context)
+  const { trigger: from, since } = inFlight
+  const ran = await runTriggers(transition.trigger, { from, sinceMs: Date.parse(since), isDryRun: false }, context)
   if (ran.is === 'Failed') return { is: 'Failed', failure: { stage: 'trigger', cause: ran.cause } }
   if (ran.is === 'Retry')
     return { is: 'InFlight', inFlight: { ...inFlight, isTaken: true, trigger: ran.at }, waitsFor: ran.why }
@@ -147,15 +163,24 @@ type Ran =
   | { readonly is: 'Retry'; readonly at: number; readonly why: string }
   | { readonly is: 'Failed'; readonly cause: string }
 
+interface RunOptions {
+  /** The first that runs; those before it have run already. */
+  readonly from?: number
+  readonly sinceMs: number
+  readonly isDryRun: boolean
+}
+
 export async function runTriggers(
   triggers: readonly Named<Trigger>[],
-  from: number,
-  sinceMs: number,
+  { from = 0, sinceMs, isDryRun }: RunOptions,
   context: PassContext,
 ): Promise<Ran> {
   const triggerContext = { ...context, sinceMs, cordonOwner: `profile-${context.profile}` }
-  for (const [index, { name, instance }] of triggers.entries()) {
+  for (const [index, { name, type, instance }] of triggers.entries()) {
     if (index < from) continue
+    // What comes after it waits for it, so nothing of that can be said.
+    if (isDryRun && instance.isOutside)
+      return { is: 'Retry', at: index, why: `${name} (${type}) runs until it is done` }
     try {
       const outcome = await instance.run(triggerContext)
       if (outcome !== 'done') return { is: 'Retry', at: index, why: `${name}: ${outcome.retry}` }
