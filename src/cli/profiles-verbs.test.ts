@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NodeObject } from '../kube/index.ts'
-import { dataAnnotation, progressAnnotation } from '../profiles/index.ts'
+import { dataAnnotation, profileLabel, progressAnnotation } from '../profiles/index.ts'
 import { abortable } from './profiles-verbs.ts'
 
 function nodeWith(states: Readonly<Record<string, string>>): NodeObject {
@@ -15,9 +15,13 @@ function nodeWith(states: Readonly<Record<string, string>>): NodeObject {
 const several = nodeWith({ a: 'operational', b: 'maintenance-required', c: 'in-maintenance' })
 
 test.for([
-  ['all that are under way', undefined, { names: ['b', 'c'], isInMaintenance: true }],
-  ['the one that is named', 'b', { names: ['b'], isInMaintenance: false }],
-  ['also one that is operational, if it is named', 'a', { names: ['a'], isInMaintenance: false }],
+  [
+    'all that are under way',
+    undefined,
+    { names: ['b', 'c'], warning: expect.stringContaining('node-7 is in maintenance') as string },
+  ],
+  ['the one that is named', 'b', { names: ['b'] }],
+  ['also one that is operational, if it is named', 'a', { names: ['a'] }],
 ] as const)('an abort is about %s', ([, profile, expected]) => {
   expect(abortable(several, profile)).toEqual(expected)
 })
@@ -28,18 +32,30 @@ test('a profile that is operational still, and drains the node already, is under
   const inFlight = { b: { from: 'operational', next: 'in-maintenance', transition: 0, trigger: 0, since } }
   const annotations = { ...metadata.annotations, [progressAnnotation]: JSON.stringify({ inFlight }) }
   const node = { metadata: { ...metadata, annotations } }
-  expect(abortable(node, undefined)).toEqual({ names: ['b'], isInMaintenance: false })
+  expect(abortable(node, undefined)).toEqual({ names: ['b'] })
 })
 
 test.for([
   ['a profile that the node does not have', several, 'd', 'node-7 has no profile d; it has: a, b, c'],
   ['nothing that is under way', nodeWith({ a: 'operational' }), undefined, 'there is nothing to abort'],
   [
-    'data that cannot be read',
+    'one profile of data that cannot be read',
     { metadata: { name: 'node-7', annotations: { [dataAnnotation]: 'x' } } },
-    undefined,
-    'repair or remove it',
+    'a',
+    'without --profile all of its profiles begin anew',
   ],
 ] as const)('an abort of %s is refused', ([, node, profile, sentence]) => {
   expect(() => abortable(node, profile)).toThrow(sentence)
+})
+
+test.for([
+  ['a--b', ['a', 'b']],
+  [undefined, ['default']],
+] as const)('data that cannot be read are shown and removed, and all of %s begins anew', ([label, names]) => {
+  const labels = label === undefined ? {} : { [profileLabel]: label }
+  const node: NodeObject = { metadata: { name: 'node-7', labels, annotations: { [dataAnnotation]: '{"Profiles":3}' } } }
+  const abort = abortable(node, undefined)
+  expect(abort).toMatchObject({ names, fresh: { [dataAnnotation]: null, [progressAnnotation]: null } })
+  expect(abort.warning).toContain('cannot be read')
+  expect(abort.warning).toContain('{"Profiles":3}')
 })

@@ -5,7 +5,9 @@ import {
   abortReasonAnnotation,
   abortsOf,
   dataAnnotation,
+  defaultProfile,
   pauseAnnotation,
+  profileLabel,
   profileSeparator,
   progressAnnotation,
   readData,
@@ -56,23 +58,21 @@ export function addProfilesVerbCommands(profiles: Command, context: CliContext):
   addYesOption(
     addReasonOption(
       addClusterOptions(profiles.command('abort'))
-        .description('take a node back to operational; what its file names for that (abort) is run first')
+        .description(
+          'take a node back to operational; what its file names for that (abort) is run first; data that nobody can read begin anew',
+        )
         .argument('<node>')
         .option('--profile <name>', 'only this one; else all that are not operational, or on their way'),
     ),
   ).action(async (name: string, flags: AbortFlags) => {
     await withCluster(flags, async (client) => {
       const node = await readNode(client, name)
-      const { names, isInMaintenance } = abortable(node, flags.profile)
-      if (isInMaintenance)
-        await confirmByName(context, {
-          what: `${name} is in maintenance. It becomes operational: nobody checks whether work on it has ended, or whether it is well.`,
-          name,
-          isConfirmed: flags.yes,
-        })
+      const { names, warning, fresh } = abortable(node, flags.profile)
+      if (warning !== undefined) await confirmByName(context, { what: warning, name, isConfirmed: flags.yes })
       const before = abortsOf(node.metadata.annotations?.[abortAnnotation])
       const by = await userName(client)
       await annotate(client, node, {
+        ...fresh,
         [abortAnnotation]: [...new Set([...before, ...names])].join(profileSeparator),
         [abortReasonAnnotation]: by === undefined ? flags.reason : `${flags.reason} (${by})`,
       })
@@ -83,14 +83,21 @@ export function addProfilesVerbCommands(profiles: Command, context: CliContext):
   })
 }
 
+export interface Abort {
+  readonly names: readonly string[]
+  /** What a person has to confirm first. */
+  readonly warning?: string
+  /** What is written with it, so that profiles begin anew. */
+  readonly fresh?: Readonly<Record<string, null>>
+}
+
+const nobodyChecks = 'It becomes operational: nobody checks whether work on it has ended, or whether it is well.'
+
 /** Which profiles an abort is about, or a fault that says why there are none. */
-export function abortable(
-  { metadata: { name = '', annotations } }: NodeObject,
-  profile: string | undefined,
-): { readonly names: readonly string[]; readonly isInMaintenance: boolean } {
+export function abortable(node: NodeObject, profile: string | undefined): Abort {
+  const { name = '', annotations } = node.metadata
   const read = readData(annotations?.[dataAnnotation])
-  if ('problem' in read)
-    throw new CliFault(`annotation ${dataAnnotation} of ${name} cannot be read: ${read.problem}; repair or remove it`)
+  if ('problem' in read) return freshStart(node, profile, read.problem)
   const { profiles } = read.data
   if (profile !== undefined && !profiles.has(profile))
     throw new CliFault(`${name} has no profile ${profile}; it has: ${[...profiles.keys()].join(', ') || 'none'}`)
@@ -99,9 +106,29 @@ export function abortable(
     profile === undefined ? current !== 'operational' || each in inFlight : each === profile,
   )
   if (meant.length === 0) throw new CliFault(`every profile of ${name} is operational; there is nothing to abort`)
+  const isInMaintenance = meant.some(([, { current }]) => current === 'in-maintenance')
   return {
     names: meant.map(([each]) => each),
-    isInMaintenance: meant.some(([, { current }]) => current === 'in-maintenance'),
+    ...(isInMaintenance ? { warning: `${name} is in maintenance. ${nobodyChecks}` } : {}),
+  }
+}
+
+/** All of the data goes, because none of it can be told apart; who confirms has seen it, and can write it down. */
+function freshStart({ metadata }: NodeObject, profile: string | undefined, problem: string): Abort {
+  const { name = '', labels, annotations } = metadata
+  if (profile !== undefined)
+    throw new CliFault(
+      `annotation ${dataAnnotation} of ${name} cannot be read: ${problem}; without --profile all of its profiles begin anew`,
+    )
+  const named = (labels?.[profileLabel] || defaultProfile).split(profileSeparator).filter((each) => each !== '')
+  return {
+    names: [...new Set(named)],
+    warning: [
+      `annotation ${dataAnnotation} of ${name} cannot be read: ${problem}. It is removed:`,
+      annotations?.[dataAnnotation],
+      nobodyChecks,
+    ].join('\n'),
+    fresh: { [dataAnnotation]: null, [progressAnnotation]: null },
   }
 }
 

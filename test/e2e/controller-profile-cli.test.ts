@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { budgetName, maintenanceBudgets } from '../../src/api/index.ts'
 import { adminKubeconfig } from '../../src/dev/index.ts'
 import { type KubeObject, resources } from '../../src/kube/index.ts'
-import { dataAnnotation, profileLabel, stateLabel } from '../../src/profiles/index.ts'
+import { dataAnnotation, profileLabel, progressAnnotation, stateLabel } from '../../src/profiles/index.ts'
 import { eventually, temporaryFolder } from '../support/e2e-cluster.ts'
 import { fettle } from '../support/fettle-process.ts'
+import { profileNodes, realRecorder } from '../support/profile-nodes.ts'
 import { startProfiles } from '../support/profiles-run.ts'
 import { patient, prepareQueue, useCrds } from '../support/queue-cluster.ts'
 
@@ -28,6 +30,9 @@ profiles:
   maintenance-required: {transitions: [{check: allowed && one, next: in-maintenance, trigger: cordon}]}
   in-maintenance: {transitions: [{check: finished, next: operational, trigger: uncordon}]}
 `
+
+/** No API server takes it. */
+const wrong = `  - {type: alterLabel, name: wrong, config: {key: wrong, value: "no value of a label!"}}\n`
 
 test('people see why a node waits, pause it, let it go on, and abort', async (context) => {
   const ground = await prepareQueue(context)
@@ -122,4 +127,62 @@ test('what is installed is found without naming a file, and JSON is for programs
     node,
     profiles: [{ name: 'p', state: 'operational', transitions: [{ isPassed: false, passesAt: null }] }],
   })
+})
+
+test('a node that the ledger has let in keeps others out, and explain says which', async (context) => {
+  const ground = await prepareQueue(context)
+  await ground.startQueue()
+  await eventually(async () => expect((await ground.budget()).status?.slots).toEqual([]), patient)
+  const required = {
+    Transition: '2026-01-02T03:04:05Z',
+    Current: 'maintenance-required',
+    Previous: 'maintenance-required',
+  }
+  const annotations = { [dataAnnotation]: JSON.stringify({ Profiles: { p: required }, Notifications: {} }) }
+  // On its way, with a drain that takes its time: its own label does not show it yet.
+  const way = {
+    from: 'operational',
+    next: 'in-maintenance',
+    transition: 0,
+    trigger: 0,
+    since: new Date().toISOString(),
+  }
+  const underWay = { [progressAnnotation]: JSON.stringify({ inFlight: { p: way } }) }
+  const { addBare } = profileNodes(ground)
+  const first = await addBare('p', { annotations: underWay })
+  const second = await addBare('p', { labels: { 'e2e/allowed': '' }, annotations })
+  const { uid = '', resourceVersion: nodeVersion = '' } = (await ground.node(first)).metadata
+  const entry = { node: first, nodeUID: uid, nodeVersion, profile: 'p', at: new Date().toISOString() }
+  await ground.editStatus(maintenanceBudgets, budgetName, { admissions: [entry] })
+  const path = join(temporaryFolder(context), 'maintenance.yaml')
+  writeFileSync(path, file)
+  const run = (...args: string[]) => fettle([...args, '--kubeconfig', adminKubeconfig(ground.record)])
+  const { stdout } = await run('profiles', 'explain', second, '--profiles', path)
+  expect(stdout).toContain('→ in-maintenance does not pass: allowed && one')
+  expect(stdout).toContain(`maintained: 1, max: 1, nodes: ${first}`)
+})
+
+test('data that nobody can read begin anew by an abort, and what the API server refuses is told', async (context) => {
+  const ground = await prepareQueue(context)
+  await ground.startQueue()
+  const { addBare, statesOf } = profileNodes(ground)
+  const node = await addBare('p', { annotations: { [dataAnnotation]: '{"Profiles":3}' } })
+  const path = join(temporaryFolder(context), 'maintenance.yaml')
+  const refused = file.replace('trigger: cordon}', 'trigger: wrong}').replace('  trigger:\n', `  trigger:\n${wrong}`)
+  writeFileSync(path, refused)
+  const run = (...args: string[]) => fettle([...args, '--kubeconfig', adminKubeconfig(ground.record)])
+  const explain = () => run('profiles', 'explain', node, '--profiles', path)
+  startProfiles(context, ground, refused, { recorder: realRecorder(context, ground) })
+  expect((await explain()).stdout).toContain(`begin anew with \`fettle profiles abort ${node}\``)
+  const abort = (...more: string[]) => run('profiles', 'abort', node, '--reason', 'a slip', ...more)
+  const asked = await abort()
+  expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('{"Profiles":3}')])
+  expect(await abort('--yes')).toMatchObject({ code: 0 })
+  await eventually(async () => expect(await statesOf(node)).toEqual({ p: 'operational' }), patient)
+  const labels = { 'e2e/wanted': '', 'e2e/allowed': '' }
+  await ground.admin.patch(resources.nodes, { name: node }, { type: 'merge', body: { metadata: { labels } } })
+  await eventually(async () => {
+    const { stdout } = await explain()
+    expect(stdout).toMatch(/warned \d+ times, .*Profile p stays maintenance-required: the node could not be written/)
+  }, patient)
 })
