@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, type TestContext, test } from 'vitest'
 import { type KubeObject, type Resource, resources } from '../../src/kube/index.ts'
+import { applyObject } from '../../src/sync/apply/apply-object.ts'
 import { ApplyFault } from '../../src/sync/apply/fault.ts'
 import type { JsonObject } from '../../src/sync/json.ts'
 import { ensureDefaultAccount, eventually, type Ground, prepareGround } from '../support/e2e-cluster.ts'
@@ -107,6 +108,60 @@ describe('adoption', () => {
   })
 })
 
+describe('what happened after the plan was made', () => {
+  test('an object that somebody else made is not taken, though not one field is contested', async (context) => {
+    const thing = new Thing(await prepareGround(context), resources.configMaps, settings({ ours: '1' }))
+    await thing.admin.create(thing.resource, { metadata: thing.ref, data: { theirs: '1' } } as KubeObject)
+    const before = await thing.read()
+    expect(await faultOf(thing.create())).toMatchObject({ code: 'Stale', isPermanent: false })
+    expect(await thing.read()).toEqual(before)
+  })
+
+  test('nor one that bears a copy of our label; but one that an earlier try of ours made is', async (context) => {
+    const thing = new Thing(await prepareGround(context), resources.configMaps, settings({ ours: '1' }))
+    const labels = { [partOf]: thing.options.setId }
+    const copy = { metadata: { ...thing.ref, labels }, data: { theirs: '1' } } as KubeObject
+    const { metadata } = await thing.admin.create(thing.resource, copy, { fieldManager: 'some-controller' })
+    expect(await faultOf(thing.create())).toMatchObject({ code: 'Stale' })
+    await thing.admin.delete(thing.resource, thing.ref, { uid: metadata.uid ?? '' })
+    const before = thing.requests()
+    const { uid } = await thing.create()
+    expect(thing.requests() - before).toBe(1)
+    // Its answer was lost: whoever tries again knows of nothing.
+    expect(await thing.create()).toMatchObject({ outcome: 'created', uid })
+    expect(await thing.compare()).toEqual({ is: 'same' })
+  })
+
+  test.for([
+    ['updated', false],
+    ['adopted', true],
+  ] as const)('another object under the name is not %s', async ([, isAdopted], context) => {
+    const thing = new Thing(await prepareGround(context), resources.configMaps, settings({ ours: '2' }))
+    const made = { metadata: thing.ref, data: { ours: '1' } } as KubeObject
+    const first = await thing.admin.create(thing.resource, made, { fieldManager: 'kubectl-create' })
+    const live = await thing.observed()
+    await thing.admin.delete(thing.resource, thing.ref, { uid: first.metadata.uid ?? '' })
+    await thing.admin.create(thing.resource, made, { fieldManager: 'kubectl-create' })
+    const before = await thing.read()
+    const step = { declared: thing.declared, live, isAdopted }
+    expect(await faultOf(applyObject(thing.admin, thing.resource, step, thing.options))).toMatchObject({
+      code: 'Stale',
+    })
+    expect(await thing.read()).toEqual(before)
+  })
+
+  test('one that is gone is made anew', async (context) => {
+    const thing = new Thing(await prepareGround(context), resources.configMaps, settings({ ours: '1' }))
+    const { uid } = await thing.create()
+    const live = await thing.observed()
+    await thing.admin.delete(thing.resource, thing.ref, { uid })
+    thing.commit(settings({ ours: '2' }))
+    const step = { declared: thing.declared, live, isAdopted: false }
+    const again = await applyObject(thing.admin, thing.resource, step, thing.options)
+    expect([again.outcome, again.uid === uid]).toEqual(['created', false])
+  })
+})
+
 describe('fields that others hold', () => {
   test('a stranger that nobody decided about is a permanent fault with field and manager, and nothing changes', async (context) => {
     const thing = new Thing(await prepareGround(context), resources.configMaps, settings({ level: 'ours' }))
@@ -117,8 +172,8 @@ describe('fields that others hold', () => {
       /^ConfigMap e2e-\w+\/settings \(shop\.yaml:3\): data\.level is held by "some-controller"/,
     )
     expect((await thing.read())['data']).toEqual({ level: 'theirs' })
-    // Without knowing the object before, too.
-    expect(await faultOf(thing.create())).toMatchObject({ code: 'Conflict', fields: ['data.level'] })
+    // Whoever did not know of the object leaves it to the next plan.
+    expect(await faultOf(thing.create())).toMatchObject({ code: 'Stale', isPermanent: false })
   })
 
   test.for([

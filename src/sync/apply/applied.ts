@@ -16,8 +16,7 @@ export function appliedOf(
   { manager, hashKey }: ApplyObjectOptions,
 ): Applied {
   const { uid, resourceVersion } = idOf(answer)
-  const strangers = entriesOf(answer).filter((entry) => !isOwnEntry(entry, manager))
-  const wasThere = live?.uid === uid || (live === undefined && strangers.length > 0)
+  const wasThere = live?.uid === uid
   const reference = referenceOf(answer, declared.body, manager, hashKey)
   const before = () => (live?.body ? referenceOf(liveObject(live), declared.body, manager, hashKey) : undefined)
   // Its controller may have written in the meantime; then the fields that are ours tell.
@@ -28,13 +27,7 @@ export function appliedOf(
     resourceVersion,
     reference,
     object: answer,
-    remarks: [
-      ...(live === undefined && wasThere
-        ? [`it was there already, with fields of ${strangers.map(holderText).join(', ')}`]
-        : []),
-      ...contestRemarks(draft),
-      ...mutations(answer, draft.body, manager),
-    ],
+    remarks: [...contestRemarks(draft), ...mutations(answer, draft.body, manager)],
   }
 }
 

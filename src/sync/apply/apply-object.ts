@@ -7,10 +7,12 @@ import type { Policy } from '../policy.ts'
 import { applyRulesOf } from './annotations.ts'
 import { appliedOf, untouched } from './applied.ts'
 import { holderIn, verdictOf } from './conflicts.ts'
-import { conflictRulesOf, type Draft, draftOf, isFailing, withMetadata } from './draft.ts'
+import { conflictRulesOf, type Draft, draftOf, isFailing, onlyNew, withMetadata } from './draft.ts'
 import { ApplyFault, conflictCauses, conflictText, faultOf, isFieldConflict, isOfOldVersion } from './fault.ts'
-import { pathText, readableServerText, serverText } from './field-path.ts'
-import { adoptedEntries, reversionedEntries, unsharedEntries, writeEntries } from './migrate.ts'
+import { pathText, readableServerText, serverText, valueAt } from './field-path.ts'
+import { entriesOf, isOwnEntry } from './field-set.ts'
+import { memberLabel } from './member-label.ts'
+import { adoptedEntries, reversionedEntries, uidOf, unsharedEntries, writeEntries } from './migrate.ts'
 import { liveObject } from './projection.ts'
 
 /** What became of an object. */
@@ -65,11 +67,6 @@ export async function applyObject(
   }
 }
 
-/** A version that no object has: it does not keep one from being made, and one that is there is not touched. */
-function onlyNew(draft: Draft): Draft {
-  return { ...draft, body: withMetadata(draft.body, { resourceVersion: '1' }) }
-}
-
 /** As much of it as is known. */
 function wholeOf(live: ObservedObject): JsonObject {
   return { ...live.body, metadata: { uid: live.uid, ...live.metadata } as unknown as JsonObject }
@@ -83,6 +80,8 @@ class Application {
   readonly #options: ApplyObjectOptions
   /** Unknown as long as nobody needs it. */
   #live: JsonObject | undefined
+  /** Of the object that is written to; nothing if there is none. */
+  #uid: string | undefined
   #mustForce = false
   #hasReversioned = false
 
@@ -92,30 +91,33 @@ class Application {
     this.#step = step
     this.#options = options
     this.#live = step.live?.body === undefined ? undefined : liveObject(step.live)
+    this.#uid = step.live?.uid
   }
 
   async run(): Promise<Applied> {
     const { declared, live, isAdopted } = this.#step
     const { ignored, mode } = applyRulesOf(declared.body)
     const needsLive = isAdopted || ignored.length > 0
-    const isNew = mode === 'ifNotPresent'
-    if (live !== undefined && this.#live === undefined && needsLive) await this.#read()
+    if (live !== undefined && this.#live === undefined && needsLive) await this.#lookAgain()
     if (isAdopted) await this.#adopt()
     for (let attempt = 1; ; attempt++) {
       const draft = draftOf(declared, this.#live, this.#options, this.#mustForce)
       try {
-        const answer = await this.#unshared(await this.#send(isNew ? onlyNew(draft) : draft), draft)
+        const answer = await this.#unshared(await this.#send(draft), draft)
         return appliedOf(answer, draft, this.#step, this.#options)
       } catch (error) {
         if (attempt >= mostAttempts || !(await this.#mayTryAgain(error))) throw error
-        if (isNew && this.#live !== undefined) return untouched(this.#live, 'fettle.dev/apply: ifNotPresent')
+        if (mode === 'ifNotPresent' && this.#live !== undefined)
+          return untouched(this.#live, `fettle.dev/apply: ${mode}`)
       }
     }
   }
 
+  /** To the very object that was looked at, or, if there was none, to one that is made by it. */
   async #send({ body, isForced }: Draft): Promise<JsonObject> {
     const { manager: fieldManager, signal } = this.#options
-    const object = body as unknown as KubeObject
+    const aimed = this.#uid === undefined ? onlyNew(body) : withMetadata(body, { uid: this.#uid })
+    const object = aimed as unknown as KubeObject
     const answer = await this.#client.apply(this.#resource, object, {
       fieldManager,
       fieldValidation: 'Strict',
@@ -128,12 +130,12 @@ class Application {
   /** Looks at the live object and decides anew. Answers no if that cannot change anything. */
   async #mayTryAgain(error: unknown): Promise<boolean> {
     if (isFieldConflict(error)) {
-      await this.#read()
-      this.#mustForce = this.#isTaken(error)
+      await this.#lookAgain()
+      this.#mustForce = !this.#isOnlyMade && this.#isTaken(error)
       return true
     }
     if (hasCode(error, 'Conflict', 'UnknownOutcome')) {
-      await this.#read()
+      await this.#lookAgain()
       this.#mustForce = false
       return true
     }
@@ -141,7 +143,7 @@ class Application {
     // A UID in the body that is no longer the object's is called invalid.
     const fault = faultOf(error, this.#step.declared)
     if (!(fault instanceof ApplyFault && fault.code === 'Stale')) return false
-    await this.#read()
+    await this.#lookAgain()
     return true
   }
 
@@ -191,7 +193,7 @@ class Application {
 
   async #reversion(): Promise<boolean> {
     this.#hasReversioned = true
-    await this.#read()
+    await this.#lookAgain()
     const { apiVersion } = this.#step.declared
     if (this.#live === undefined || reversionedEntries(this.#live, apiVersion) === undefined) return false
     await this.#write(this.#live, (live) => reversionedEntries(live, apiVersion))
@@ -202,6 +204,34 @@ class Application {
     this.#live = await writeEntries(this.#client, this.#resource, this.#ref, live, entriesFor, this.#options)
   }
 
+  /** What took its name after the plan was made is only written to if an earlier try of ours made it. */
+  async #lookAgain(): Promise<void> {
+    await this.#read()
+    if (
+      this.#live === undefined ||
+      this.#isOnlyMade ||
+      this.#uid === this.#step.live?.uid ||
+      this.#isMadeByUs(this.#live)
+    )
+      return
+    throw new ApplyFault(this.#step.declared, {
+      code: 'Stale',
+      isPermanent: false,
+      what: 'somebody else made it after the plan was made; look again, and the next plan says what becomes of it',
+    })
+  }
+
+  /** Controllers copy labels; that we applied it is in its managedFields alone. */
+  #isMadeByUs(live: JsonObject): boolean {
+    const { manager, setId } = this.#options
+    const label = valueAt(live, ['f:metadata', 'f:labels', `f:${memberLabel}`])
+    return label === setId && entriesOf(live).some((entry) => isOwnEntry(entry, manager))
+  }
+
+  get #isOnlyMade(): boolean {
+    return applyRulesOf(this.#step.declared.body).mode === 'ifNotPresent'
+  }
+
   async #read(): Promise<void> {
     const { signal } = this.#options
     try {
@@ -210,6 +240,7 @@ class Application {
       if (!isNotFound(error)) throw error
       this.#live = undefined
     }
+    this.#uid = this.#live && uidOf(this.#live)
   }
 
   get #ref() {

@@ -76,6 +76,11 @@ function insisting(body: JsonObject, live: JsonObject): JsonObject {
   return withMetadata(body, { uid, resourceVersion })
 }
 
+/** With a version that no object has: it does not keep one from being made, and one that is there is not touched. */
+export function onlyNew(body: JsonObject): JsonObject {
+  return withMetadata(body, { resourceVersion: '1' })
+}
+
 export function withMetadata(body: JsonObject, more: JsonObject): JsonObject {
   return { ...body, metadata: { ...(isObject(body['metadata']) ? body['metadata'] : {}), ...more } }
 }

@@ -140,8 +140,15 @@ export async function writeEntries(
       // Whether a write in doubt has happened is seen in the object.
       if (!hasCode(error, 'Conflict', 'UnknownOutcome') || attempt >= mostAttempts) throw error
       live = (await client.get<KubeObject>(resource, ref, { signal })) as unknown as JsonObject
+      // Another object has the name by now: nobody decided about that one.
+      if (uidOf(live) !== uidOf(first)) throw error
     }
   }
+}
+
+export function uidOf(object: JsonObject): string | undefined {
+  const uid = valueAt(object, ['f:metadata', 'f:uid'])
+  return typeof uid === 'string' ? uid : undefined
 }
 
 function entrySteps(live: JsonObject, entries: readonly ManagedFieldsEntry[]): readonly JsonPatchStep[] {

@@ -6,6 +6,7 @@ import type { ObservedObject } from '../observed.ts'
 import { hasDependants } from '../prune/dependants.ts'
 import { applyRulesOf, type ReplaceMode } from './annotations.ts'
 import { type Applied, type ApplyObjectOptions, applyObject } from './apply-object.ts'
+import { onlyNew } from './draft.ts'
 import { ApplyFault, faultOf } from './fault.ts'
 import { type FieldPath, valueAt, without } from './field-path.ts'
 import { referenceOf } from './projection.ts'
@@ -112,11 +113,13 @@ async function remake(
   try {
     return await applyObject(client, resource, { declared, isAdopted: false }, options)
   } catch (error) {
-    // Without an answer nobody knows what is there; the next run looks, and makes what is missing.
-    if (!(error instanceof ApplyFault) || error.code === 'Unavailable' || old === undefined) throw error
+    // Without an answer nobody knows what is there; the next run looks, and makes what is missing. If somebody else was
+    // quicker, there is one.
+    if (!(error instanceof ApplyFault) || old === undefined || ['Unavailable', 'Stale'].includes(error.code))
+      throw error
     const { manager: fieldManager, signal } = options
     const outcome = await client
-      .apply(resource, restorable(old) as unknown as KubeObject, { fieldManager, signal })
+      .apply(resource, onlyNew(restorable(old)) as unknown as KubeObject, { fieldManager, signal })
       .then(
         () => 'The old one was made again from a copy',
         (reason: unknown) => {
