@@ -25,18 +25,13 @@ function request(status?: MaintenanceRequestStatus): MaintenanceRequest {
 
 const waiting = { position: 2, for: 'Budget', message: 'node-1 is out since 2026-03-01 12:00 UTC', since: at } as const
 const drain = { startedAt: at, total: 5, left: 2, blockedBy: [] }
+const undrained = (reason: string, message: string) => ({
+  conditions: [{ type: 'Drained' as const, status: 'False' as const, reason, message, lastTransitionTime: at }],
+})
 const blocked: MaintenanceRequestStatus = {
   phase: 'Claimed',
   drain: { ...drain, blockedBy: [{ pod: 'shop/web-1', pdb: 'shop/web', neverPasses: true }] },
-  conditions: [
-    {
-      type: 'Drained',
-      status: 'False',
-      reason: 'Blocked',
-      message: 'PodDisruptionBudget shop/web allows nothing',
-      lastTransitionTime: at,
-    },
-  ],
+  ...undrained('Blocked', 'PodDisruptionBudget shop/web allows nothing'),
 }
 
 test.for<readonly [string, MaintenanceRequestStatus | undefined]>([
@@ -46,7 +41,16 @@ test.for<readonly [string, MaintenanceRequestStatus | undefined]>([
   ['node-7: it is its turn', { phase: 'Claimed' }],
   ['node-7: draining, 2 of 5 pods left', { phase: 'Claimed', drain }],
   ['node-7: draining, 2 of 5 pods left; shop/web-1: PodDisruptionBudget shop/web allows nothing', blocked],
+  [
+    'node-7: all pods have left, but volumes are still attached: pv-1',
+    {
+      phase: 'Claimed',
+      drain: { ...drain, total: 0, left: 0 },
+      ...undrained('VolumesAttached', 'all pods have left, but volumes are still attached: pv-1'),
+    },
+  ],
   ['node-7: drained; the work may begin', { phase: 'Granted' }],
+  ['node-7: not drained; the work may begin', { phase: 'Granted', ...undrained('NotRequested', 'nobody asked') }],
   ['node-7: reboots', { phase: 'Rebooting' }],
   [
     'node-7: held, WorkDeadline: too long',

@@ -42,18 +42,20 @@ export async function followRequest(
 export function requestText(request: MaintenanceRequest): string {
   const { nodeName } = request.spec
   const { phase, waiting, drain, outcome, conditions } = request.status ?? {}
+  const drained = conditions?.find(({ type }) => type === 'Drained')
   switch (phase) {
     case undefined:
       return `${nodeName}: waiting for the controller`
     case 'Queued':
       return waiting ? `${nodeName}: in line at ${waiting.position ?? '?'}: ${waiting.message}` : `${nodeName}: in line`
     case 'Claimed': {
-      const blocked = conditions?.find(({ type, reason }) => type === 'Drained' && reason === 'Blocked')
+      const blocked = drained?.reason === 'Blocked' ? drained : undefined
       if (!drain) return `${nodeName}: it is its turn`
+      if (drained?.reason === 'VolumesAttached') return `${nodeName}: ${drained.message}`
       return `${nodeName}: draining, ${drain.left} of ${drain.total} pods left${blocked ? `; ${drain.blockedBy[0]?.pod ?? ''}: ${blocked.message}` : ''}`
     }
     case 'Granted':
-      return `${nodeName}: drained; the work may begin`
+      return `${nodeName}: ${drained?.status === 'False' ? 'not drained' : 'drained'}; the work may begin`
     case 'Finishing':
       return `${nodeName}: is given back`
     case 'Rebooting':
