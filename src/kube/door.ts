@@ -27,6 +27,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** For the whole call with all its retries. Default 30 s; for a list 60 s, per page. */
   readonly deadlineMs?: number
+  /** Called right before each attempt is sent, the first and every repetition. What it throws ends the call. */
+  readonly beforeAttempt?: () => void
   readonly subresource?: string
 }
 
@@ -61,6 +63,8 @@ export interface ListOptions extends CallOptions {
   readonly pageSize?: number
   /** '0' reads from the API server's cache, '' (default) asks for the newest. */
   readonly resourceVersion?: string
+  /** Nobody reads more of the objects than their metadata. Default the whole objects. */
+  readonly answer?: 'metadata'
 }
 
 export interface ListPage<T> {

@@ -45,6 +45,8 @@ export interface ConnectedClient extends KubeClient {
   counters(): RequestCounters
 }
 
+type CallersParts = 'signal' | 'deadlineMs' | 'mostBytes' | 'beforeAttempt'
+
 // No single object comes near.
 const objectBytes = 32 * 1024 * 1024
 const callDeadlineMs = 30_000
@@ -63,17 +65,18 @@ export function connect(config: ClusterConfig, options: ClientOptions): Connecte
     userAgent: `fettle/${options.version ?? 'dev'} (${options.component})`,
   })
 
-  const call = async <T>(options: CallOptions, parts: Omit<Call, 'signal' | 'deadlineMs' | 'mostBytes'>): Promise<T> =>
+  const call = async <T>(options: CallOptions, parts: Omit<Call, CallersParts>): Promise<T> =>
     (await requester.call({
       ...parts,
       signal: options.signal,
+      beforeAttempt: options.beforeAttempt,
       deadlineMs: options.deadlineMs ?? callDeadlineMs,
       mostBytes: objectBytes,
     })) as T
 
   const write = <T extends KubeObject>(
     options: WriteOptions,
-    parts: Omit<Call, 'signal' | 'deadlineMs' | 'mostBytes' | 'isRepeatable'> & { readonly isRepeatable?: boolean },
+    parts: Omit<Call, CallersParts | 'isRepeatable'> & { readonly isRepeatable?: boolean },
   ): Promise<T> =>
     call<T>(options, {
       isRepeatable: options.dryRun === true,

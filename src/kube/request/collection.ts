@@ -14,6 +14,8 @@ const pageDeadlineMs = 60_000
 // The server sends a bookmark every 60 to 75 s: two of them must be missing.
 const defaultInactivityMs = 150_000
 
+const metadataLists = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+
 /** Pages through a collection. */
 export async function* listPages<T extends KubeObject>(
   requester: Requester,
@@ -34,6 +36,8 @@ export async function* listPages<T extends KubeObject>(
         resourceVersion: token === undefined ? options.resourceVersion : undefined,
         continue: token,
       },
+      ...(options.answer === 'metadata' ? { accept: metadataLists } : {}),
+      beforeAttempt: options.beforeAttempt,
       signal: options.signal,
       deadlineMs: options.deadlineMs ?? pageDeadlineMs,
       mostBytes: pageBytes,

@@ -36,6 +36,7 @@ export interface Call {
   readonly deadlineMs: number
   readonly isRepeatable: boolean
   readonly isEviction?: boolean
+  readonly beforeAttempt?: (() => void) | undefined
   readonly mostBytes: number
 }
 
@@ -177,6 +178,8 @@ export class Requester {
     try {
       const credential = await this.#credential(signal)
       progress.credential = credential
+      // Last, because a pause or a credential plugin may have taken longer than what it asks for lasts.
+      call.beforeAttempt?.()
       const answer = await this.#exchange(call, credential, attempts, signal, () => {
         progress.wasSent = true
       })
