@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { freezeComponent } from '../../src/dev/index.ts'
 import {
   isEvictionBlocked,
   isNotFound,
@@ -34,10 +35,7 @@ test('an eviction that a budget forbids is told in the words of the budget, once
   await ensureDefaultAccount(ground)
   const { client, proxy } = await connectThroughProxy(context, ground)
   const pod = await createRunningPod(ground, 'one')
-  await admin.create<PodDisruptionBudget>(resources.podDisruptionBudgets, {
-    metadata: { name: 'at-least-one', namespace },
-    spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } },
-  })
+  await createBudget(ground, 'at-least-one', 1)
   const budget = () =>
     admin.get<PodDisruptionBudget>(resources.podDisruptionBudgets, { name: 'at-least-one', namespace })
   const expectBudget = (healthy: number) =>
@@ -73,6 +71,61 @@ test('an eviction that a budget forbids is told in the words of the budget, once
   await expect(client.evict(ref, { uid })).rejects.toMatchObject({ code: 'NotFound' })
   expect(proxy.counts.get('POST 429')).toBe(1)
 })
+
+test('a budget that the server has not looked at yet refuses in the same way', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace, record } = ground
+  await ensureDefaultAccount(ground)
+  const { metadata } = await createRunningPod(ground, 'early')
+  // Nobody counts for it meanwhile.
+  const thaw = await freezeComponent(record, 'kube-controller-manager')
+  try {
+    await createBudget(ground, 'unseen', 0)
+    const { error } = await timed(() => admin.evict({ name: 'early', namespace }, { uid: metadata.uid ?? '' }))
+    expect(isEvictionBlocked(error), String(error)).toBe(true)
+    expect(error).toMatchObject({ status: 429, attempts: 1, details: { causes: [{ reason: 'DisruptionBudget' }] } })
+    expect(String(error)).toContain('unseen is still being processed by the server')
+  } finally {
+    thaw()
+  }
+})
+
+test('two budgets for one pod are a fault of the server, not a refusal that passes', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace } = ground
+  await ensureDefaultAccount(ground)
+  const { metadata } = await createRunningPod(ground, 'torn')
+  for (const name of ['first', 'second']) await createBudget(ground, name, 0)
+  const { error } = await timed(() => admin.evict({ name: 'torn', namespace }, { uid: metadata.uid ?? '' }))
+  expect(isEvictionBlocked(error), String(error)).toBe(false)
+  expect(error).toMatchObject({ status: 500, attempts: 1 })
+  expect(String(error)).toContain('more than one PodDisruptionBudget')
+})
+
+test('a 429 that names no budget is load, and the eviction is repeated', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace } = ground
+  await ensureDefaultAccount(ground)
+  const { client, proxy } = await connectThroughProxy(context, ground)
+  const { metadata } = await createRunningPod(ground, 'patient')
+  proxy.inject({ status: 429, count: 2, retryAfterSeconds: 1 })
+  await client.evict({ name: 'patient', namespace }, { uid: metadata.uid ?? '' })
+  expect(Object.fromEntries(proxy.counts)).toEqual({ 'POST 429': 2, 'POST 201': 1 })
+  await eventually(
+    async () => {
+      const left = await admin.get(resources.pods, { name: 'patient', namespace }).catch((error: unknown) => error)
+      expect(isNotFound(left)).toBe(true)
+    },
+    { withinMs: 10_000 },
+  )
+})
+
+async function createBudget({ admin, namespace }: Ground, name: string, minAvailable: number): Promise<void> {
+  await admin.create<PodDisruptionBudget>(resources.podDisruptionBudgets, {
+    metadata: { name, namespace },
+    spec: { minAvailable, selector: { matchLabels: { app: 'guarded' } } },
+  })
+}
 
 test('an eviction with the UID of another pod is a Conflict, and the pod stays', async (context) => {
   const ground = await prepareGround(context)

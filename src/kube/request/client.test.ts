@@ -354,10 +354,23 @@ describe('evictions', () => {
     })
   })
 
-  it('repeat when the server sheds load, which it says in plain text', async () => {
-    const { server, client } = await play([plain(429, 'Too many requests', { 'retry-after': '0' }), json(201, {})])
+  it.each([
+    ['the server sheds load, which it says in plain text', plain(429, 'Too many requests', { 'retry-after': '0' })],
+    ['a storage is not ready yet', refusal(429, 'TooManyRequests', 'storage is (re)initializing', { causes: null })],
+    [
+      'a webhook is busy, for a cause of its own',
+      refusal(429, 'TooManyRequests', 'admission webhook "w" denied the request', { causes: [{ reason: 'Busy' }] }),
+    ],
+  ])('repeat when %s: no budget has spoken', async (_why, busy) => {
+    const { server, client } = await play([busy, json(201, {})])
     await client.evict(pod, { uid: 'u' })
     expect(server.seen.length).toBe(2)
+  })
+
+  it('that nobody has time for, ever, are not said to be blocked by a budget', async () => {
+    const { client } = await play([refusal(429, 'TooManyRequests', 'later', undefined, { 'retry-after': '20' })])
+    const error = await failure(client.evict(pod, { uid: 'u', deadlineMs: 1_000 }))
+    expect(error).toMatchObject({ code: 'TooManyRequests', retryAfterMs: 20_000 })
   })
 })
 

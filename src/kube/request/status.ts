@@ -5,8 +5,6 @@ export interface ServerStatus {
   readonly message: string
   readonly reason?: string
   readonly details?: StatusDetails
-  /** False when the body was no Status object: the answer of a proxy, or of the load shedding in front of the handlers. */
-  readonly isStatusObject: boolean
 }
 
 const longestPlainMessage = 300
@@ -17,7 +15,7 @@ export function readStatus(body: string): ServerStatus {
   if (isRecord(parsed) && parsed['kind'] === 'Status') return statusOf(parsed)
   const text = body.replace(/\s+/g, ' ').trim()
   const message = text === '' ? 'the answer has no body' : text.slice(0, longestPlainMessage)
-  return { message, isStatusObject: false }
+  return { message }
 }
 
 /** Reads a Status object, as it stands in an error body or in an ERROR event of a watch. */
@@ -27,7 +25,6 @@ export function statusOf(object: Readonly<Record<string, unknown>>): ServerStatu
     message: typeof message === 'string' && message !== '' ? message : 'the Status object has no message',
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(isRecord(details) ? { details: details as StatusDetails } : {}),
-    isStatusObject: true,
   }
 }
 
@@ -58,8 +55,9 @@ export function codeOf(status: number, answer: ServerStatus, isEviction = false)
     case 422:
       return 'Invalid'
     case 429:
-      // The eviction handler refuses with a Status object; load shedding answers in plain text before any handler runs.
-      return isEviction && answer.isStatusObject ? 'EvictionBlocked' : 'TooManyRequests'
+      // Only a budget's refusal names its cause. Load shedding answers in plain text, but a storage that is not ready yet, a
+      // proxy or a webhook answers with a Status object too, and says nothing about any budget.
+      return isEviction && isByBudget(answer) ? 'EvictionBlocked' : 'TooManyRequests'
     case 503:
       return 'Unavailable'
     default:
@@ -67,6 +65,10 @@ export function codeOf(status: number, answer: ServerStatus, isEviction = false)
       if (status < 500) return 'BadRequest'
       return answer.reason === 'ServerTimeout' || answer.reason === 'Timeout' ? 'ServerTimeout' : 'Server'
   }
+}
+
+function isByBudget({ details }: ServerStatus): boolean {
+  return details?.causes?.some(({ reason }) => reason === 'DisruptionBudget') ?? false
 }
 
 /** The fields of an ApiError that come from the server's answer. */
