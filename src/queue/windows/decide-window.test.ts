@@ -69,6 +69,43 @@ describe('several windows', () => {
     expect(now('00:30').stateFor(['late', 'early'])).toEqual({ isOpen: false, opensAtMs: at('01:00') })
   })
 
+  describe('that touch are one, and what must remain is counted to the end of the last of them', () => {
+    const withRest = (name: string, cron: string, duration: string, minRemaining?: string) =>
+      window(name, { schedule: { cron }, duration, ...(minRemaining ? { minRemaining } : {}) })
+    const claimedFrom = (windows: readonly MaintenanceWindow[]) => (time: string) =>
+      windowsFrom(windows, [], noCalendars, at(time)).stateFor(windows.map(({ metadata }) => metadata.name ?? ''))
+    const first = withRest('first', '0 1 * * *', '2h', '1h')
+    const second = withRest('second', '0 3 * * *', '2h', '1h')
+    const apart = withRest('apart', '1 3 * * *', '2h', '1h')
+    const strict = withRest('strict', '0 1 * * *', '4h', '3h')
+    const lax = withRest('lax', '0 4 * * *', '2h')
+
+    test.for([
+      ['not in the last hour of the first', [first, second], '02:30', '04:00'],
+      ['nor at the moment when one follows the other', [first, second], '03:00', '04:00'],
+      ['the order of the names does not matter', [second, first], '02:30', '04:00'],
+      // 05:00 is the end of the first alone, 06:00 of both.
+      ['the stricter one counts to the common end', [strict, lax], '02:59', '03:00'],
+      ['and the other one by its own rule', [strict, lax], '04:00', '06:00'],
+    ] as const)('%s', ([, windows, time, closes]) => {
+      expect(claimedFrom(windows)(time)).toMatchObject({ isOpen: true, closesAtMs: at(closes) })
+    })
+
+    test.for([
+      ['in the last hour of the last', [first, second], '04:00', at('01:00') + 86_400_000],
+      ['in the last hour before a gap', [first, apart], '02:00', at('03:01')],
+      ['where neither leaves enough', [strict, lax], '03:30', at('04:00')],
+    ] as const)('and nothing is claimed %s', ([, windows, time, opensAtMs]) => {
+      expect(claimedFrom(windows)(time)).toEqual({ isOpen: false, opensAtMs })
+    })
+
+    test('no window allows less because another one, which wants more to remain, ends later', () => {
+      const long = withRest('long', '0 2 * * *', '4h')
+      const choosy = withRest('choosy', '0 5 * * *', '90m', '4h')
+      expect(claimedFrom([long, choosy])('05:59')).toMatchObject({ isOpen: true, closesAtMs: at('06:00') })
+    })
+  })
+
   test('none of them named is always open', () => {
     expect(now('12:00').stateFor([])).toEqual({ isOpen: true })
   })

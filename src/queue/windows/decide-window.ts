@@ -39,8 +39,10 @@ export interface WindowView extends WindowState {
 
 /** The times of one window, looked up once and good for a while. */
 export interface Outlook {
-  /** The next times at which nodes may be claimed. */
-  readonly claimable: readonly Interval[]
+  /** The next times at which it is open. */
+  readonly open: readonly Interval[]
+  /** How long it, or those that follow it without a gap, have to stay open after a claim. */
+  readonly minRemainingMs: number
   readonly problem?: string
   /** From then on it must be looked up again. */
   readonly refreshAtMs: number
@@ -66,33 +68,44 @@ export function readWindowObject({ spec }: MaintenanceWindow, calendarOf: Calend
 export function outlookOf(object: MaintenanceWindow, read: ReadWindow, nowMs: number): Outlook {
   const refreshTomorrow = nowMs + dayMs
   const { window } = read
-  if (!window)
-    return { claimable: [], problem: problemText(object, read.problems), refreshAtMs: Number.POSITIVE_INFINITY }
+  if (!window) return closedOutlook(problemText(object, read.problems), Number.POSITIVE_INFINITY)
   const ahead = orProblem(() => upcoming(window, nowMs, lookAhead))
   if ('problem' in ahead)
-    return {
-      claimable: [],
-      problem: `${nameOf(object)} cannot be computed: ${ahead.problem}`,
-      refreshAtMs: refreshTomorrow,
-    }
-  const minRemainingMs = object.spec.minRemaining === undefined ? 0 : durationMs(object.spec.minRemaining)
-  const claimable = ahead
-    .map(({ startMs, endMs }) => ({ startMs, endMs: endMs - minRemainingMs }))
-    .filter(({ startMs, endMs }) => startMs < endMs)
-  return { claimable, refreshAtMs: Math.min(ahead[0]?.endMs ?? refreshTomorrow, Number.MAX_SAFE_INTEGER) }
+    return closedOutlook(`${nameOf(object)} cannot be computed: ${ahead.problem}`, refreshTomorrow)
+  return {
+    open: ahead,
+    minRemainingMs: object.spec.minRemaining === undefined ? 0 : durationMs(object.spec.minRemaining),
+    refreshAtMs: Math.min(ahead[0]?.endMs ?? refreshTomorrow, Number.MAX_SAFE_INTEGER),
+  }
 }
 
 export function absentOutlook(name: string): Outlook {
-  return {
-    claimable: [],
-    problem: `MaintenanceWindow ${name} does not exist`,
-    refreshAtMs: Number.POSITIVE_INFINITY,
-  }
+  return closedOutlook(`MaintenanceWindow ${name} does not exist`, Number.POSITIVE_INFINITY)
+}
+
+function closedOutlook(problem: string, refreshAtMs: number): Outlook {
+  return { open: [], minRemainingMs: 0, problem, refreshAtMs }
+}
+
+/**
+ * When nodes may be claimed. Windows that touch are one, so what has to remain is counted to the end of the last of them;
+ * while a window is open it is its own `minRemaining` that counts. So no window ever allows less because of another.
+ */
+function claimableIn(outlooks: readonly Outlook[]): Interval[] {
+  const joined = merge(outlooks.flatMap(({ open }) => open))
+  return merge(
+    outlooks.flatMap(({ open, minRemainingMs }) =>
+      open.map(({ startMs, endMs }) => {
+        const lastEndMs = joined.find((one) => endMs <= one.endMs)?.endMs ?? endMs
+        return { startMs, endMs: Math.min(endMs, lastEndMs - minRemainingMs) }
+      }),
+    ),
+  )
 }
 
 /** Several windows are open when one of them is. */
 export function stateAt(outlooks: readonly Outlook[], nowMs: number): WindowState {
-  const claimable = merge(outlooks.flatMap((outlook) => outlook.claimable))
+  const claimable = claimableIn(outlooks)
   const current = claimable.find(({ startMs, endMs }) => startMs <= nowMs && nowMs < endMs)
   const next = claimable.find(({ startMs }) => startMs > nowMs)
   const problems = outlooks.flatMap(({ problem }) => problem ?? [])
