@@ -3,8 +3,22 @@ import { blockersNow } from './blockers/index.ts'
 import { foreignLock } from './foreign-locks.ts'
 import type { ClaimGates } from './obstacles.ts'
 import type { QueuePorts } from './ports.ts'
-import { podsByNode, staleView } from './views.ts'
+import { behindView, podsByNode, staleView } from './views.ts'
 import { freezeText, windowsNow } from './windows/index.ts'
+
+/** Everything that a claim is decided on. */
+function claimViews({ views, windows }: Pick<QueuePorts, 'views' | 'windows'>) {
+  const { nodes, requests, daemonSets } = views
+  return { nodes, requests, daemonSets, windows: windows.windows, freezes: windows.freezes }
+}
+
+/** To be asked right before a claim: a sentence when it would be decided on what is not true any more. */
+export function staleNow(
+  ports: Pick<QueuePorts, 'client' | 'views' | 'windows'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return behindView(ports.client, { ...claimViews(ports), pods: ports.views.pods }, signal)
+}
 
 /** What stands between a request and its slot at this moment, besides the budget. */
 export function gatesNow(
@@ -14,8 +28,7 @@ export function gatesNow(
   gone: ReadonlySet<string>,
 ): ClaimGates {
   const nowMs = clock.now()
-  const { nodes, requests, daemonSets } = views
-  const stale = staleView({ nodes, requests, daemonSets, windows: windows.windows, freezes: windows.freezes })
+  const stale = staleView(claimViews({ views, windows }))
   const { stateFor, freezes } = windowsNow(windows, nowMs)
   const freeze = freezeText(freezes)
   const untilMs = freezes.active[0]?.untilMs

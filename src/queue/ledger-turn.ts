@@ -15,7 +15,7 @@ import type { Candidate } from './blockers/index.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
-import { gatesNow } from './gates.ts'
+import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
 import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { staticPodAilment } from './limits.ts'
@@ -80,14 +80,13 @@ async function decideAsking(
 ): Promise<{ readonly decision: LedgerDecision; readonly decidedInMs: number }> {
   const { views, blockers, clock } = ports
   let decidedInMs = 0
-  const decide = (refusal?: string) => {
+  const decide = (changed: (gates: ClaimGates) => ClaimGates = (gates) => gates) => {
     const startedMs = clock.monotonic()
-    const gates = gatesNow(ports, budget, gone)
     const decided = decideLedger({
       budget,
       requests: [...views.requests.values()],
       nodes: [...views.nodes.values()],
-      gates: refusal === undefined ? gates : withRefusal(gates, refusal, budget),
+      gates: changed(gatesNow(ports, budget, gone)),
       controlPlaneAilment: ({ metadata: { name = '' } }) => staticPodAilment(views.pods.byIndex(podsByNode, name)),
       now,
     })
@@ -101,9 +100,11 @@ async function decideAsking(
     await blockers.ask(candidatesOf(ports, decision.unasked), budget.spec.blockers ?? [], signal)
     decision = decide()
   }
+  const stale = decision.claims.length > 0 ? await staleNow(ports, signal) : undefined
+  if (stale !== undefined) decision = decide((gates) => ({ ...gates, staleView: stale }))
   const refusal = await holdLocks(ports, budget, decision.claims, gone, signal)
   // Decided anew instead of left out: whoever waits hears why, and no token is spent.
-  if (refusal !== undefined) decision = decide(refusal)
+  if (refusal !== undefined) decision = decide((gates) => withRefusal(gates, refusal, budget))
   return { decision, decidedInMs }
 }
 

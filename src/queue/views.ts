@@ -6,6 +6,7 @@ import {
 } from '../api/index.ts'
 import type { DaemonSetObject } from '../drain/index.ts'
 import {
+  type KubeClient,
   type KubeObject,
   type Lease,
   type NodeObject,
@@ -71,16 +72,79 @@ export function requestsOfNode(views: Pick<QueueViews, 'requests'>, nodeUID: str
 }
 
 const oldestViewMs = 60_000
+/** For the question whether a silent view is still true: whoever waits can wait for the next turn too. */
+const askDeadlineMs = 10_000
 
-/** A sentence when one of these views has not been heard of for too long to claim anything. */
-export function staleView(
-  views: Readonly<Record<string, Pick<ResourceCache<KubeObject>, 'stats'>>>,
-): string | undefined {
+type NamedViews<Part extends keyof ResourceCache<KubeObject>> = Readonly<
+  Record<string, Pick<ResourceCache<KubeObject>, Part>>
+>
+
+/** A sentence when one of these views is known to be too old to claim anything on. */
+export function staleView(views: NamedViews<'stats'>): string | undefined {
   for (const [what, cache] of Object.entries(views)) {
-    const { lastContactAgeMs = Number.POSITIVE_INFINITY, isConnected } = cache.stats()
-    // A quiet watch is heard of by a bookmark about once a minute; only a broken one is stale.
+    const { lastContactAgeMs = Number.POSITIVE_INFINITY, isConnected, isSynced } = cache.stats()
+    if (!isSynced) return `the view of ${what} is not complete yet`
+    // A watch that looks connected says nothing by its silence: whoever claims has to ask, see `behindView`.
     if (!isConnected && lastContactAgeMs > oldestViewMs)
-      return `the view of ${what} is ${Math.round(lastContactAgeMs / 1000)} s old: the API server does not answer`
+      return `${tooOld(what, lastContactAgeMs)}: the API server does not answer`
   }
   return undefined
+}
+
+/**
+ * To be asked right before a claim: a sentence when one of these views has been silent for too long and does not show
+ * what is stored. A quiet watch is heard of by a bookmark about once a minute, and a dead one looks the same for minutes; so
+ * names and versions of all its objects are asked for. Where much happens no view is silent, and nothing is asked.
+ */
+export async function behindView(
+  client: Pick<KubeClient, 'list'>,
+  views: NamedViews<'stats' | 'get' | 'size' | 'selection'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const silent = Object.entries(views).filter(([, cache]) => silenceOf(cache) > oldestViewMs)
+  const answers = await Promise.all(
+    silent.map(async ([what, cache]) => {
+      try {
+        if (await showsWhatIsStored(client, cache, signal)) return undefined
+      } catch (error) {
+        signal.throwIfAborted()
+        const why = error instanceof Error ? error.message : String(error)
+        return `${tooOld(what, silenceOf(cache))}: ${why}`
+      }
+      // What it heard of meanwhile may be the very difference; it is alive.
+      return silenceOf(cache) > oldestViewMs ? `${tooOld(what, silenceOf(cache))}: its watch stands still` : undefined
+    }),
+  )
+  return answers.find((answer) => answer !== undefined)
+}
+
+function silenceOf(cache: Pick<ResourceCache<KubeObject>, 'stats'>): number {
+  return cache.stats().lastContactAgeMs ?? Number.POSITIVE_INFINITY
+}
+
+function tooOld(what: string, ageMs: number): string {
+  const age = Number.isFinite(ageMs) ? `${Math.round(ageMs / 1000)} s old` : 'of unknown age'
+  return `the view of ${what} is ${age}`
+}
+
+async function showsWhatIsStored(
+  client: Pick<KubeClient, 'list'>,
+  cache: Pick<ResourceCache<KubeObject>, 'get' | 'size' | 'selection'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { resource, ...where } = cache.selection
+  let count = 0
+  for await (const { items } of client.list<KubeObject>(resource, {
+    ...where,
+    answer: 'metadata',
+    deadlineMs: askDeadlineMs,
+    signal,
+  }))
+    for (const { metadata } of items) {
+      const { name = '', namespace, uid, resourceVersion } = metadata
+      const known = cache.get({ name, ...(namespace === undefined ? {} : { namespace }) })?.metadata
+      if (known?.uid !== uid || known?.resourceVersion !== resourceVersion) return false
+      count++
+    }
+  return count === cache.size
 }

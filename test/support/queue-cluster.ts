@@ -29,6 +29,7 @@ import {
   resources,
 } from '../../src/kube/index.ts'
 import type { QueuePorts, QueueViews } from '../../src/queue/index.ts'
+import type { Clock } from '../../src/time/index.ts'
 import { ensureDefaultAccount, eventually, type Ground, prepareGround, sharedRecord, type Test } from './e2e-cluster.ts'
 import { runInstance } from './queue-instance.ts'
 
@@ -83,6 +84,8 @@ export interface QueueOptions {
   readonly log?: QueuePorts['log']
   /** What a controller finds out when it starts. */
   readonly offersEvictionRequest?: boolean
+  readonly recorder?: QueuePorts['recorder']
+  readonly clock?: Clock
 }
 
 export interface QueueGround extends Ground {

@@ -22,12 +22,13 @@ export interface InstanceOptions {
   readonly see?: ((views: QueueViews) => QueueViews) | undefined
   readonly log?: QueuePorts['log'] | undefined
   readonly offersEvictionRequest?: boolean | undefined
+  readonly recorder?: QueuePorts['recorder'] | undefined
 }
 
 /** One controller's queue in this process, on caches of its own. Resolves when the signal has ended it. */
 export async function runInstance(options: InstanceOptions): Promise<void> {
-  const { client, signal, clock = systemClock, see, log } = options
-  const caches = new SharedCaches({ client, signal })
+  const { client, signal, clock = systemClock, see, log, recorder } = options
+  const caches = new SharedCaches({ client, signal, clock })
   const views = openViews(caches)
   const windows = openWindowViews(caches, { client, namespace: ownNamespace, signal })
   const doors = { client, clock, random: Math.random }
@@ -46,7 +47,7 @@ export async function runInstance(options: InstanceOptions): Promise<void> {
         heartbeats: new Heartbeats(clock),
         offersEvictionRequest: options.offersEvictionRequest ?? false,
         ownNamespace,
-        recorder: { record: () => undefined },
+        recorder: recorder ?? { record: () => undefined },
         log: log ?? { info: () => undefined, warn: () => undefined },
       },
       signal,

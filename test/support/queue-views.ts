@@ -31,6 +31,8 @@ export function withoutPods(views: QueueViews, isHidden: () => boolean): QueueVi
 
 function reads<T extends KubeObject>(cache: ResourceCache<T>) {
   return {
+    size: cache.size,
+    selection: cache.selection,
     get: (ref: { readonly name: string; readonly namespace?: string }) => cache.get(ref),
     values: () => cache.values(),
     byIndex: (name: string, key: string) => cache.byIndex(name, key),
