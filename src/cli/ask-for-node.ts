@@ -11,13 +11,15 @@ export interface Wish extends DrainOptions {
   readonly reason: string
   readonly work: 'External' | 'Reboot'
   readonly priority: number
+  /** Why windows do not count for it. */
+  readonly bypassWindow?: string
 }
 
 /** A person asks for a node. A reboot is another thing than the same person's maintenance: neither is a duplicate of the other. */
 export async function askForNode(
   client: ConnectedClient,
   name: string,
-  { reason, work, priority, stopDaemonset }: Wish,
+  { reason, work, priority, stopDaemonset, bypassWindow }: Wish,
 ): Promise<MaintenanceRequest> {
   const node = await client.get<NodeObject>(resources.nodes, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error
@@ -37,6 +39,7 @@ export async function askForNode(
       priority,
       work,
       service: { cordon: true, drain: true },
+      ...(bypassWindow === undefined ? {} : { bypassWindow }),
       ...(stopDaemonset ? { drain: { stopDaemonSets: [...stopDaemonset] } } : {}),
     },
   } satisfies MaintenanceRequest

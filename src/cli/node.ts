@@ -14,6 +14,7 @@ import { addVerbCommands } from './node-verb.ts'
 interface MaintainFlags extends ClusterFlags, DrainOptions {
   readonly reason: string
   readonly priority: number
+  readonly bypassWindow?: string
   readonly wait: boolean
 }
 
@@ -26,6 +27,11 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .argument('<node>')
     .requiredOption('--reason <text>', 'why; shown everywhere')
     .option('--priority <number>', 'higher goes first', readPriority, 0)
+    .option(
+      '--bypass-window <reason>',
+      'claim it though its windows are closed; freezes, blockers and the budget still count',
+      readBypass,
+    )
     .option('--no-wait', 'do not follow the request until the node is ready for the work')
     .action(async (name: string, flags: MaintainFlags) => {
       await withCluster(flags, async (client) => {
@@ -68,6 +74,13 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   addDrainCommand(node, context)
   addVerbCommands(node, context)
   addHistoryCommand(node, context)
+}
+
+/** An empty reason would be taken for none, and the request would wait for its window. */
+function readBypass(text: string): string {
+  if (text.trim() === '' || text.length > 256)
+    throw new CliFault('--bypass-window: say in 1 to 256 characters why it cannot wait')
+  return text
 }
 
 function readPriority(text: string): number {

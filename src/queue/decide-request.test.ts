@@ -133,6 +133,20 @@ describe('in line', () => {
     expect(decideRequest(world(request('r', 'a', { status: { phase: 'Queued' } }))).do).toBe('nothing')
   })
 
+  test('it says so when it goes outside its windows, and why', () => {
+    const urgent = request('r', 'a', { spec: { bypassWindow: 'it burns' }, status: { phase: 'Queued' } })
+    const line = (more: Partial<RequestWorld>) =>
+      statusOf(decideRequest(world(urgent, { ...listed, ...more }))).history?.at(-1)
+    expect(line({ passesClosedWindow: true })).toMatchObject({
+      reason: 'WindowBypassed',
+      message: expect.stringMatching(/^slot \d+ is taken outside its windows: it burns$/) as string,
+    })
+    expect(line({})).toMatchObject({
+      reason: 'SlotTaken',
+      message: expect.stringMatching(/^slot \d+ is taken$/) as string,
+    })
+  })
+
   test.for([
     ['taken back', returned],
     ['deleted', deleted],

@@ -116,10 +116,16 @@ function backInLine({ request, now }: RequestWorld): RequestStep {
   return write(enterPhase(request, 'Queued', note, now))
 }
 
+/** In the history of a request that went only because a person said that windows do not count for it. */
+export const windowBypassed = 'WindowBypassed'
+
 function queued(world: RequestWorld): RequestStep {
   const { request, slot, ledgerUID, now } = world
   if (slot) {
-    const note = { reason: 'SlotTaken', message: `slot ${slot.token} is taken` }
+    const taken = `slot ${slot.token} is taken`
+    const note = world.passesClosedWindow
+      ? { reason: windowBypassed, message: `${taken} outside its windows: ${request.spec.bypassWindow}` }
+      : { reason: 'SlotTaken', message: taken }
     const { drain: _, ...status } = enterPhase(request, 'Claimed', note, now)
     const held = { type: 'SlotHeld', status: 'True', reason: 'SlotTaken', message: `token ${slot.token}` } as const
     return write({ ...withCondition(status, held, now), slot: { token: slot.token, ledgerUID, takenAt: slot.takenAt } })

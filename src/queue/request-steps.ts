@@ -33,6 +33,8 @@ export interface RequestWorld {
   readonly silentMs?: number
   /** The annotation or the lock that it was made for is still there. */
   readonly isStillAsked?: boolean
+  /** Its windows are closed now, and it may go all the same. */
+  readonly passesClosedWindow?: boolean
   /** What the ledger's decision said of it. */
   readonly waiting: Omit<Waiting, 'since'> | undefined
   readonly now: string

@@ -1,5 +1,6 @@
 import {
   budgetName,
+  type MaintenanceBudget,
   type MaintenanceRequest,
   type MaintenanceRequestStatus,
   maintenanceRequests,
@@ -15,7 +16,7 @@ import {
 } from '../drain/index.ts'
 import { type PodObject, resources } from '../kube/index.ts'
 import { drainPlan, volumesStatus } from './decide-drain.ts'
-import { decideRequest } from './decide-request.ts'
+import { decideRequest, windowBypassed } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
 import { isLockLeft } from './foreign-lock-turn.ts'
 import { slotOf } from './ledger.ts'
@@ -27,8 +28,9 @@ import { isoNow, type QueuePorts } from './ports.ts'
 import { isAskedByAnnotation } from './reboot-annotation.ts'
 import type { ReportPace } from './report-pace.ts'
 import type { RequestWorld } from './request-steps.ts'
-import { settingsOf } from './settings.ts'
+import { settingsOf, windowsOf } from './settings.ts'
 import { podsByNode, requestsOfNode } from './views.ts'
+import { windowsNow } from './windows/index.ts'
 
 export interface RequestTurnParts {
   readonly ports: QueuePorts
@@ -107,10 +109,20 @@ function worldOf({ ports, pace, waiting }: RequestTurnParts, request: Maintenanc
     offersEvictionRequest: ports.offersEvictionRequest,
     ...(request.status?.phase === 'Claimed' ? drainWorld(ports, pace, nodeName) : { budgets: [] }),
     ...(isStillAsked ? { isStillAsked } : {}),
+    ...(passesClosedWindow(ports, request, budget.spec) ? { passesClosedWindow: true } : {}),
     ...(isAtWork ? { silentMs: ports.heartbeats.silentMs(nodeName, lease) } : {}),
     waiting,
     now: isoNow(clock),
   }
+}
+
+function passesClosedWindow(
+  { windows, clock }: QueuePorts,
+  request: MaintenanceRequest,
+  budget: MaintenanceBudget['spec'],
+): boolean {
+  if (!request.spec.bypassWindow || request.status?.phase !== 'Queued') return false
+  return !windowsNow(windows, clock.now()).stateFor(windowsOf(request, budget)).isOpen
 }
 
 /** What only a drain looks at; most turns are of requests that wait. */
@@ -260,8 +272,8 @@ async function writeStatus(
   )
   ports.recorder.record({
     regarding: { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUID },
-    type: status.phase === 'Held' ? 'Warning' : 'Normal',
-    reason: `Maintenance${status.phase}`,
+    type: status.phase === 'Held' || line?.reason === windowBypassed ? 'Warning' : 'Normal',
+    reason: `Maintenance${line?.reason === windowBypassed ? line.reason : status.phase}`,
     action: 'Maintain',
     note: `${request.metadata.name}: ${line?.message ?? status.phase}`,
   })

@@ -7,7 +7,7 @@ import {
   maintenanceWindows,
 } from '../../src/api/index.ts'
 import { adminKubeconfig } from '../../src/dev/index.ts'
-import { type KubeObject, resources, SharedCaches } from '../../src/kube/index.ts'
+import { type EventNote, type KubeObject, resources, SharedCaches } from '../../src/kube/index.ts'
 import { openWindowViews, runWindowStatus } from '../../src/queue/index.ts'
 import { systemClock } from '../../src/time/index.ts'
 import { uniqueName } from '../support/api-objects.ts'
@@ -116,6 +116,43 @@ describe('a claim', () => {
     expect((await slotsOf(ground)).map(({ node }) => node)).toEqual([free])
     await edit(ground, name, { schedule: { once: null, always: true } })
     await ground.untilPhase(request.metadata.name, 'Granted')
+  })
+
+  test('is made in a closed window when a person says why, and everybody can see that', async (context) => {
+    const ground = await prepareQueue(context)
+    const events: EventNote[] = []
+    const closed = await makeWindow(context, ground, {
+      schedule: { once: { from: '2001-01-01T00:00', to: '2001-01-02T00:00' } },
+    })
+    const open = await makeWindow(context, ground, { schedule: { always: true } })
+    await ground.setBudget({ max: 2, countUnavailable: [], defaults: { windows: [closed] } })
+    await ground.startQueue({ recorder: { record: (note) => events.push(note) } })
+    const [urgent, lucky] = [await ground.addNode(), await ground.addNode()]
+    const asked = await run('node', 'maintain', urgent, '--reason', 'fan', '--bypass-window', 'it burns', '--no-wait')
+    const [name = ''] = asked.split(':')
+    await ground.untilPhase(name, 'Granted')
+    const { spec, status } = await ground.request(name)
+    expect(spec.bypassWindow).toBe('it burns')
+    expect(status?.history?.find(({ phase }) => phase === 'Claimed')).toMatchObject({
+      reason: 'WindowBypassed',
+      message: expect.stringMatching(/^slot \d+ is taken outside its windows: it burns$/) as string,
+    })
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'Warning',
+        reason: 'MaintenanceWindowBypassed',
+        note: expect.stringContaining('it burns') as string,
+      }),
+    )
+    // Whoever did not need it bypassed nothing.
+    const other = await ground.ask(lucky, { windows: [open], bypassWindow: 'to be sure' })
+    await ground.untilPhase(other.metadata.name, 'Granted')
+    expect(events.filter(({ reason }) => reason === 'MaintenanceWindowBypassed')).toHaveLength(1)
+    const empty = await fettle(['node', 'maintain', lucky, '--reason', 'fan', '--bypass-window', ' '])
+    expect(empty).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--bypass-window: say in 1 to 256') as string,
+    })
   })
 
   test('is made when the window opens by itself', async (context) => {
