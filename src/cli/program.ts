@@ -16,6 +16,7 @@ import { addProfilesCommands } from './profiles.ts'
 import { addQueueCommand } from './queue.ts'
 import { addStatusCommand } from './status.ts'
 import { addSyncCommands } from './sync.ts'
+import { addVersionCommand } from './version.ts'
 import { addWindowsCommands } from './windows.ts'
 
 /** What `fettle controller` and `fettle agent` start; composed in main. */
@@ -44,5 +45,6 @@ export function createProgram(context: CliContext, programs: Programs): Command 
   addInstallCommands(program, context)
   addControllerCommand(program, context, programs.controller)
   addAgentCommand(program, context, programs.agent)
+  addVersionCommand(program, context)
   return program
 }
