@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { type ExportedObject, exportNamespace, manifestText, portsOf, rbacFor, survey } from '../sync/index.ts'
+import { exportNamespace, type Key, manifestText, portsOf, rbacFor, survey } from '../sync/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
 import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
@@ -28,10 +28,11 @@ export function addSyncExportCommands(sync: Command, context: CliContext): void 
           context.signal,
         )
         if (flags.to !== undefined) await mkdir(flags.to, { recursive: true })
-        for (const object of objects) {
+        const files = exportFiles(objects.map(({ key }) => key))
+        for (const [index, object] of objects.entries()) {
           const text = manifestText(object.body, { hidesSecrets: false })
           if (flags.to === undefined) context.out(`---\n${text}`)
-          else await writeFile(join(flags.to, fileOf(object)), text)
+          else await writeFile(join(flags.to, files[index] ?? ''), text)
         }
         if (flags.to !== undefined) context.out(`${objects.length} files in ${flags.to}\n`)
         for (const { group, kind = '*', why } of unknown)
@@ -52,7 +53,20 @@ export function addSyncExportCommands(sync: Command, context: CliContext): void 
     )
 }
 
-function fileOf({ key }: ExportedObject): string {
-  const kind = key.group === '' ? key.kind : `${key.kind}.${key.group}`
-  return `${kind}-${key.name.replaceAll(/[^a-zA-Z0-9.-]/g, '_')}.yaml`.toLowerCase()
+/** One name for each, in their order. Names that differ in what a file cannot say are told apart by a number. */
+export function exportFiles(keys: readonly Key[]): readonly string[] {
+  const taken = new Set<string>()
+  return keys.map((key) => {
+    const name = fileOf(key)
+    let file = `${name}.yaml`
+    for (let count = 2; taken.has(file); count++) file = `${name}-${count}.yaml`
+    taken.add(file)
+    return file
+  })
+}
+
+/** Some file systems do not tell large letters from small ones, and some know no colons. */
+function fileOf({ group, kind, name }: Key): string {
+  const whole = group === '' ? kind : `${kind}.${group}`
+  return `${whole}-${name.replaceAll(/[^a-zA-Z0-9.-]/g, '_')}`.toLowerCase()
 }
