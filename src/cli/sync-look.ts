@@ -34,7 +34,8 @@ export function addSyncLookCommands(sync: Command, context: CliContext): void {
       withMemory(flags, async ({ client, memory }) => {
         const state = await syncState(client, memory.inventory, context.nowMs(), context.signal)
         context.out(flags.output === 'json' ? `${JSON.stringify(state, null, 2)}\n` : stateText(state))
-        if (state.missing.length + state.ill.length > 0 || isBad(state.last)) context.exitCode(1)
+        const { missing, unknown, ill, last } = state
+        if (missing.length + unknown.length + ill.length > 0 || isBad(last)) context.exitCode(1)
       }),
     )
 
@@ -122,8 +123,15 @@ function isBad(last: SyncState['last']): boolean {
   return last?.is === 'Failed' || last?.is === 'Rejected'
 }
 
+/** How long they have is said by the flags of a run. */
+function strangersLine(strangers: SyncState['strangers']): string {
+  const [first = ''] = strangers.map(({ since }) => since).sort()
+  const who = strangers.length === 1 ? '1 stranger is' : `${strangers.length} strangers are`
+  return `${who} counted down, the first since ${first}; \`fettle sync orphans\` names them`
+}
+
 export function stateText(state: SyncState): string {
-  const { revision, last, members, healthy, missing, ill, waiting, underway } = state
+  const { revision, last, members, healthy, missing, unknown, ill, waiting, strangers, underway } = state
   // A commit that failed is not the one in force.
   const isOther = last?.revision !== revision
   const subject = last && !isOther ? ` ${last.subject}` : ''
@@ -134,8 +142,10 @@ export function stateText(state: SyncState): string {
     ...(underway ? [`under way, or cut short, since ${underway.since}; the next run goes on`] : []),
     `${members} objects, ${healthy} healthy`,
     ...missing.map((key) => `missing: ${keyText(key)}`),
+    ...unknown.map(({ key, why }) => `cannot be read: ${keyText(key)}: ${why}`),
     ...ill.map(({ key, health }) => `${health.is}: ${keyText(key)}: ${health.message}`),
     ...waiting.map(({ key, since }) => `orphan: ${keyText(key)}, since ${since}`),
+    ...(strangers.length > 0 ? [strangersLine(strangers)] : []),
     '',
   ].join('\n')
 }

@@ -40,7 +40,7 @@ test('a server that is overloaded, or fails now and then, is asked again; each o
 })
 
 test('a kind that cannot be listed is unknown: nothing of it is deleted, also not in mode total', async (context) => {
-  const { repository, run, proxy, configMaps, admin, namespace, runLater } = await prepareFaulty(context)
+  const { repository, run, sync, proxy, configMaps, admin, namespace, runLater } = await prepareFaulty(context)
   repository.commit('five', configMapFiles('a', 'b', 'c', 'd', 'e'))
   await run(0)
   await admin.create(resources.configMaps, { metadata: { name: 'stranger', namespace } })
@@ -50,6 +50,12 @@ test('a kind that cannot be listed is unknown: nothing of it is deleted, also no
     count: 1_000,
     matches: ({ method, path }) => method === 'GET' && /\/configmaps(\?|$)/.test(path),
   })
+  // Nor is anything of it missing.
+  const state = await sync('status')
+  expect([state.code, state.stdout]).toEqual([1, expect.stringMatching(/^cannot be read: ConfigMap .*: configmaps/m)])
+  expect(state.stdout).not.toContain('missing')
+  const { missing, unknown } = JSON.parse((await sync('status', '-o', 'json')).stdout) as Record<string, unknown[]>
+  expect([missing, unknown?.length]).toEqual([[], 5])
   const refused = await run(3)
   expect(refused.stdout + refused.stderr).toContain('ConfigMap')
   await runLater(70, 3, '--mode', 'total', '--grace', '1')
