@@ -17,7 +17,7 @@ import { planSync } from './plan/plan-sync.ts'
 import type { Difference, Plan } from './plan/steps.ts'
 import { managerOf, type Permits, type Policy } from './policy.ts'
 import { render } from './render/render.ts'
-import type { Commit, GitSource } from './source/open-source.ts'
+import { type Commit, type GitSource, SourceFault, type SourceFile } from './source/open-source.ts'
 
 export interface SyncSettings {
   readonly policy: Policy
@@ -72,8 +72,8 @@ export class SyncRejected extends Error {
   /** Nothing if it is not about a commit. */
   readonly judged: Judged | undefined
 
-  constructor(message: string, problems: readonly RenderProblem[] = [], judged?: Judged) {
-    super(message)
+  constructor(message: string, problems: readonly RenderProblem[] = [], judged?: Judged, options?: ErrorOptions) {
+    super(message, options)
     this.problems = problems
     this.judged = judged
   }
@@ -115,11 +115,12 @@ export async function survey(
   const [offered, memory, { tip, files }] = await Promise.all([
     readCatalog(client, signal),
     remembered(store, policy, signal),
-    source.fetch(signal).then(async (tip) => ({ tip, files: await source.files(tip.sha, path, signal) })),
+    source.fetch(signal).then(async (tip) => ({ tip, files: await filesOf(source, tip, path, signal) })),
   ])
   const { inventory, hashKey, setId } = memory
   const catalog = await withLateKinds(client, clock, offered, inventory.members.map(kindNameOf), signal)
   const commits = await commitsSince(source, memory, tip, settings, signal)
+  if (files instanceof SourceFault) throw new SyncRejected(files.message, [], { memory, commits }, { cause: files })
   const set = declaredBy(files, catalog, settings, { memory, commits })
   const observed = await observe(client, catalog, scopeOf(set, inventory, policy), signal)
   const members = new Map(inventory.members.map((member) => [keyId(member.key), member]))
@@ -139,6 +140,21 @@ export async function survey(
       compareWithReference(declared, members.get(keyId(declared.key)), live, managerOf(policy.name), hashKey),
   })
   return { tip, commits, set, catalog, observed, memory, plan }
+}
+
+/** A commit that is bad as a tree of files has its verdict, too; what says nothing about it is thrown. */
+async function filesOf(
+  source: GitSource,
+  { sha }: Commit,
+  path: string,
+  signal: AbortSignal,
+): Promise<readonly SourceFile[] | SourceFault> {
+  try {
+    return await source.files(sha, path, signal)
+  } catch (error) {
+    if (error instanceof SourceFault && error.isOfCommit) return error
+    throw error
+  }
 }
 
 async function commitsSince(
@@ -163,7 +179,7 @@ async function commitsSince(
 }
 
 function declaredBy(
-  files: Parameters<typeof render>[0],
+  files: readonly SourceFile[],
   catalog: KnownCatalog,
   { policy, path, namespaceRule, ignoreFiles }: SyncSettings,
   judged: Judged,

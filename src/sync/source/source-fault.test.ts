@@ -24,6 +24,17 @@ test.for([
   expect(meaningOf(words)).toBe(code)
 })
 
+test.for([
+  ['Symlink', true],
+  ['PathMissing', true],
+  ['TooLarge', true],
+  ['RefGone', false],
+  ['Damaged', false],
+  ['Unreachable', false],
+] as const)('%s is a fault of the commit: %s', ([code, isOfCommit]) => {
+  expect(new SourceFault(code, 'what').isOfCommit).toBe(isOfCommit)
+})
+
 test('no user and no password is in any message', () => {
   const words = "fatal: unable to access 'https://user:hunter2@h/a'"
   expect(new SourceFault('Unreachable', words).message).toBe("fatal: unable to access 'https://h/a'")

@@ -24,6 +24,16 @@ export type SourceFaultCode =
 
 const transientCodes: readonly SourceFaultCode[] = ['Unreachable', 'TimedOut', 'Busy']
 
+/** The next one may be better; this one stays what it is. */
+const commitCodes: readonly SourceFaultCode[] = [
+  'PathMissing',
+  'Symlink',
+  'Submodule',
+  'LargeFilePointer',
+  'HostileName',
+  'TooLarge',
+]
+
 /** The repository could not be read. Nothing is known then: it is never taken for an empty one. */
 export class SourceFault extends Error {
   readonly code: SourceFaultCode
@@ -40,6 +50,11 @@ export class SourceFault extends Error {
   /** Asking again later may help, with the same repository and the same settings. */
   get isTransient(): boolean {
     return transientCodes.includes(this.code)
+  }
+
+  /** The repository is sound, and the commit is at fault. */
+  get isOfCommit(): boolean {
+    return commitCodes.includes(this.code)
   }
 }
 
