@@ -83,7 +83,7 @@ function roles(
 }
 
 const memory = [
-  '/secrets: get list create update',
+  '/secrets: get list watch create update',
   'coordination.k8s.io/leases: create',
   'coordination.k8s.io/leases[fettle-sync-shop]: get update',
 ]

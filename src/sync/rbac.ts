@@ -180,7 +180,8 @@ function memoryGrants({ name, namespaces: [namespace = ''], mode }: Policy): rea
   const secrets = { group: '', plural: 'secrets', namespace }
   const leases = { group: 'coordination.k8s.io', plural: 'leases', namespace }
   return [
-    { ...secrets, verbs: mode === 'observe' ? ['get', 'list'] : ['get', 'list', 'create', 'update'] },
+    // Watched, so that what a person approves is seen at once.
+    { ...secrets, verbs: ['get', 'list', 'watch', ...(mode === 'observe' ? [] : ['create', 'update'])] },
     { ...leases, verbs: ['create'] },
     { ...leases, name: managerOf(name), verbs: ['get', 'update'] },
   ]

@@ -12,7 +12,15 @@ import {
 import { managerOf, type Policy } from '../policy.ts'
 import { idLabel, isForeignTooling, type SetParent, setIdOf, toolingAnnotation } from './apply-set.ts'
 import { InventoryFault } from './inventory-fault.ts'
-import { currentFormat, emptyState, type ParentState, readShard, readState, unpacked } from './record-text.ts'
+import {
+  currentFormat,
+  emptyState,
+  type ParentState,
+  readShard,
+  readState,
+  stateText,
+  unpacked,
+} from './record-text.ts'
 import type { StoredShard } from './shards.ts'
 
 /** On everything that belongs to the bookkeeping of a Sync: it is found by one list, and never taken for a stranger. */
@@ -41,6 +49,8 @@ export type ShardSecret = StoredShard & { readonly metadata: ObjectMeta }
 export interface Held {
   readonly parent: StoredParent | undefined
   readonly shards: ReadonlyMap<number, ShardSecret>
+  /** What a person approved since it was read. Who saves does not know of it, and must not lose it. */
+  readonly approved?: readonly string[]
 }
 
 export function newHashKey(): Buffer {
@@ -116,6 +126,29 @@ export class InventorySecrets {
     return { parent: undefined, shards }
   }
 
+  /** The parent alone; undefined when there is none. */
+  async readParent(signal: AbortSignal): Promise<StoredParent | undefined> {
+    const secret = await this.#get(this.parent, signal)
+    return secret && this.#readWholeParent(secret)
+  }
+
+  /**
+   * The parent as it is now, if it is the one that was read, but for what was approved since: a person may do that beside
+   * the writer. Undefined if anything else is new.
+   */
+  async sinceRead(known: StoredParent, signal: AbortSignal): Promise<StoredParent | undefined> {
+    const secret = await this.#get(this.parent, signal)
+    if (!secret || secret.metadata.uid !== known.metadata.uid) return undefined
+    if (secret.metadata.resourceVersion === known.metadata.resourceVersion) return known
+    try {
+      const now = this.#readWholeParent(secret)
+      return isSameButApprovals(now, known) ? now : undefined
+    } catch (error) {
+      if (error instanceof InventoryFault) return undefined
+      throw error
+    }
+  }
+
   /** A write whose answer is lost is looked for before it is repeated: it may have happened. */
   async write(secret: Pick<SecretObject, 'metadata' | 'data'>, signal: AbortSignal): Promise<ObjectMeta> {
     const object = { ...secret, type: inventoryType }
@@ -183,6 +216,12 @@ export class InventorySecrets {
     return { text: '', content: { members: [], strangers: {} } }
   }
 
+  #readWholeParent(secret: SecretObject): StoredParent {
+    return this.#readParent(secret, (fault) => {
+      throw fault
+    })
+  }
+
   #readParent(secret: SecretObject, onDamage: (fault: InventoryFault) => void): StoredParent {
     const { metadata, data } = secret
     this.#assertOurs(secret)
@@ -229,6 +268,11 @@ export class InventorySecrets {
         'or let `fettle sync verify` find the objects of the set by their label',
     )
   }
+}
+
+function isSameButApprovals(one: StoredParent, other: StoredParent): boolean {
+  const rest = ({ state }: StoredParent) => stateText({ ...state, facts: { ...state.facts, approvals: [] } })
+  return one.hashKey.equals(other.hashKey) && rest(one) === rest(other)
 }
 
 function unpackedText({ data }: SecretObject, field: string): string | undefined {

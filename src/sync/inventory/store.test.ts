@@ -453,6 +453,64 @@ describe('two writers', () => {
   })
 })
 
+describe('a person who approves beside a writer', () => {
+  const base = { ...nothing, members: members(3), approvals: ['old'] }
+  const beside = (cluster: MemoryCluster) => openInventory(cluster.client(), policy, '0.1.0')
+
+  test('reads and writes the parent alone, and keeps the last 20 hashes', async () => {
+    const { cluster } = await holding({ ...base, approvals: Array.from({ length: 20 }, (_, index) => `h${index}`) })
+    await beside(cluster).approve('new', signal)
+    expect(cluster.seen).toEqual(['get secrets/fettle-sync-shop', 'replace secrets/fettle-sync-shop'])
+    const { approvals, members: kept } = (await loadedFrom(cluster)) ?? nothing
+    expect([approvals.length, approvals[0], approvals.at(-1), kept.length]).toEqual([20, 'h1', 'new', 3])
+  })
+
+  test('does not stop the writer, and none of its saves loses what was approved', async () => {
+    const { cluster, store } = await holding(base, { epoch: 7 })
+    await beside(cluster).approve('new', signal)
+    await store.save({ ...base, revision: 'two' }, keep)
+    await beside(cluster).approve('newer', signal)
+    expect(await store.whyStop(signal)).toBeUndefined()
+    await store.save({ ...base, members: members(2), revision: 'three' }, keep)
+    expect(await loadedFrom(cluster)).toMatchObject({ revision: 'three', approvals: ['old', 'new', 'newer'] })
+    expect(namesOf(await loadedFrom(cluster)).size).toBe(2)
+  })
+
+  test('is not undone by a term that began before it', async () => {
+    const { cluster } = await holding(base, { epoch: 7 })
+    await beside(cluster).approve('new', signal)
+    const late = openInventory(cluster.client(), policy, '0.1.0', { epoch: 6 })
+    await late.load(signal)
+    await expect(late.save({ ...base, revision: 'late' }, keep)).rejects.toMatchObject({ code: 'Deposed' })
+  })
+
+  test('hides nothing else that somebody wrote', async () => {
+    const { cluster, store } = await holding(base)
+    const other = beside(cluster)
+    await other.load(signal)
+    await other.save({ ...base, revision: 'theirs' }, keep)
+    await other.approve('new', signal)
+    expect(await store.whyStop(signal)).toContain('somebody else')
+    await expect(store.save({ ...base, revision: 'mine' }, keep)).rejects.toMatchObject({ code: 'Conflict' })
+    expect(await loadedFrom(cluster)).toMatchObject({ revision: 'theirs', approvals: ['old', 'new'] })
+  })
+
+  test('tries again when the writer is quicker', async () => {
+    const { cluster } = await holding(base)
+    let isBeaten = false
+    const client = cluster.client((_, what) => {
+      if (what.startsWith('replace') && !isBeaten) {
+        isBeaten = true
+        cluster.edit(resources.secrets, parentRef, (parent) => parent)
+      }
+      return 'answered'
+    })
+    await openInventory(client, policy, '0.1.0').approve('new', signal)
+    expect(isBeaten).toBe(true)
+    expect(await loadedFrom(cluster)).toMatchObject({ approvals: ['old', 'new'] })
+  })
+})
+
 describe('a crash at any request', () => {
   const before = { ...nothing, members: members(12), revision: 'one' }
   const after = {

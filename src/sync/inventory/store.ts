@@ -1,22 +1,11 @@
-import { isNotFound, type KubeClient, type ObjectMeta, resources } from '../../kube/index.ts'
-import type { Inventory, Member } from '../inventory-record.ts'
-import { keyId } from '../key.ts'
+import type { KubeClient } from '../../kube/index.ts'
+import type { Inventory } from '../inventory-record.ts'
 import type { Policy } from '../policy.ts'
-import { parentAnnotations, parentLabels, type Reach, reachOf, readReach, widened } from './apply-set.ts'
 import { InventoryFault } from './inventory-fault.ts'
-import {
-  type Held,
-  InventorySecrets,
-  newHashKey,
-  type SecretObject,
-  type ShardSecret,
-  type StoredParent,
-} from './inventory-secrets.ts'
-import { emptyState, type ParentState, packed, stateText } from './record-text.ts'
-import { gathered, planShards, type ShardWrite } from './shards.ts'
-
-/** At a time; each may be 200 kB. */
-const width = 8
+import { type Held, InventorySecrets } from './inventory-secrets.ts'
+import { emptyState } from './record-text.ts'
+import { mostTries, Saving, withNew } from './saving.ts'
+import { gathered } from './shards.ts'
 
 export interface Loaded {
   readonly inventory: Inventory
@@ -41,6 +30,11 @@ export interface InventoryStore {
   save(next: Inventory, options: { readonly narrow: boolean; readonly signal: AbortSignal }): Promise<number>
   /** Why a writer has to stop, asked before deletions: somebody else has written since. One request. */
   whyStop(signal: AbortSignal): Promise<string | undefined>
+  /**
+   * Remembers that a person approved this plan. Needs no Lease: it reads and writes the parent alone, and adds to whatever
+   * is there, and a writer takes it over with its next save.
+   */
+  approve(hash: string, signal: AbortSignal): Promise<void>
 }
 
 export interface InventoryOptions {
@@ -91,15 +85,27 @@ export function openInventory(
     },
 
     async whyStop(signal) {
-      const known = held?.parent?.metadata
-      if (!known) return `${secrets.title} is not known to be as it was read`
-      try {
-        const { metadata } = await client.get<SecretObject>(resources.secrets, secrets.parent, { signal })
-        if (metadata.uid === known.uid && metadata.resourceVersion === known.resourceVersion) return undefined
-      } catch (error) {
-        if (!isNotFound(error)) throw error
+      const known = held?.parent
+      if (!held || !known) return `${secrets.title} is not known to be as it was read`
+      const now = await secrets.sinceRead(known, signal)
+      if (!now) return `${secrets.title} was written by somebody else`
+      held = { ...held, parent: now, approved: withNew(held.approved, now, known) }
+      return undefined
+    },
+
+    async approve(hash, signal) {
+      for (let tries = 1; ; tries++) {
+        const parent = await secrets.readParent(signal)
+        if (!parent) throw new InventoryFault('NotLoaded', `${secrets.title} is not there: nothing ever ran`)
+        try {
+          const approvals = [...parent.state.facts.approvals.filter((one) => one !== hash), hash].slice(-20)
+          const options = { version, epoch, mostShardBytes, narrow: false, signal }
+          const saving = new Saving(secrets, { parent, shards: new Map() }, options)
+          return await saving.saveFacts({ ...parent.state.facts, approvals })
+        } catch (error) {
+          if (tries >= mostTries || !(error instanceof InventoryFault) || error.code !== 'Conflict') throw error
+        }
       }
-      return `${secrets.title} was written by somebody else`
     },
   }
 }
@@ -107,122 +113,4 @@ export function openInventory(
 function inventoryOf({ parent, shards }: Held): Inventory {
   const { facts, shards: count } = parent?.state ?? emptyState
   return { ...gathered(shards, count), ...facts }
-}
-
-interface SaveOptions {
-  readonly version: string
-  readonly epoch: number
-  readonly mostShardBytes: number | undefined
-  readonly narrow: boolean
-  readonly signal: AbortSignal
-}
-
-/** One save: shards first, then the parent, which says what is in force. */
-class Saving {
-  requests = 0
-  readonly #secrets: InventorySecrets
-  readonly #held: Held
-  readonly #options: SaveOptions
-
-  constructor(secrets: InventorySecrets, held: Held, options: SaveOptions) {
-    this.#secrets = secrets
-    this.#held = held
-    this.#options = options
-  }
-
-  async save(given: Inventory): Promise<Held> {
-    const { members: _, strangers, ...facts } = given
-    const next = { ...given, members: onePerKey(given.members), strangers }
-    const { epoch } = this.#options
-    const stored = this.#held.parent?.state
-    if (stored && epoch > 0 && epoch < stored.epoch)
-      throw new InventoryFault(
-        'Deposed',
-        `${this.#secrets.title} was written in term ${stored.epoch}, after term ${epoch} of this writer; stop, and start again`,
-      )
-    const plan = planShards(this.#held.shards, stored?.shards ?? 0, next, this.#options.mostShardBytes)
-    // The key has to be there before the first hash that is made with it.
-    const parent = this.#held.parent ?? (await this.#createParent(plan.rounds.length === 0 ? facts : emptyState.facts))
-    const shards = new Map(this.#held.shards)
-    for (const round of plan.rounds) await this.#writeRound(round, shards)
-    const reach = reachOf(
-      next.members.map(({ key }) => key),
-      this.#secrets.parent,
-    )
-    return { parent: await this.#updateParent(parent, { ...parent.state, shards: plan.count, facts }, reach), shards }
-  }
-
-  async #createParent(facts: ParentState['facts']): Promise<StoredParent> {
-    const { epoch } = this.#options
-    const state = { ...emptyState, sync: this.#secrets.name, epoch, facts }
-    const parent = { metadata: {}, state, hashKey: newHashKey() }
-    return this.#writeParent(parent, { groupKinds: [], namespaces: [] })
-  }
-
-  async #updateParent(parent: StoredParent, state: ParentState, needed: Reach): Promise<StoredParent> {
-    const stored = readReach(parent.metadata.annotations)
-    const reach = this.#options.narrow ? needed : widened(stored, needed)
-    const isSame =
-      !parent.isMended &&
-      stateText(state) === stateText(parent.state) &&
-      sameItems(reach.groupKinds, stored.groupKinds) &&
-      sameItems(reach.namespaces, stored.namespaces)
-    if (isSame) return parent
-    return this.#writeParent(
-      { ...parent, state: { ...state, epoch: Math.max(state.epoch, this.#options.epoch) } },
-      reach,
-    )
-  }
-
-  async #writeParent({ metadata, state, hashKey }: StoredParent, reach: Reach): Promise<StoredParent> {
-    const { parent } = this.#secrets
-    const stored = await this.#write({
-      metadata: {
-        ...this.#secrets.metadataOf(parent.name, metadata),
-        labels: { ...metadata.labels, ...this.#secrets.labels, ...parentLabels(parent) },
-        annotations: { ...metadata.annotations, ...parentAnnotations(reach, this.#options.version) },
-      },
-      data: { hashKey: hashKey.toString('base64'), state: packed(stateText(state)).toString('base64') },
-    })
-    return { metadata: stored, state, hashKey }
-  }
-
-  /** All of a round end before a failure is told: a write that is still under way could surprise the next reader. */
-  async #writeRound(round: readonly ShardWrite[], shards: Map<number, ShardSecret>) {
-    const left = [...round]
-    const failures: unknown[] = []
-    const write = async () => {
-      for (let next = left.shift(); next && failures.length === 0; next = left.shift()) {
-        const { index, text, content } = next
-        const known = shards.get(index)?.metadata
-        const metadata = {
-          ...this.#secrets.metadataOf(this.#secrets.shardName(index), known),
-          labels: { ...known?.labels, ...this.#secrets.labels },
-        }
-        const data = { members: packed(text).toString('base64') }
-        const stored = await this.#write({ metadata, data })
-        shards.set(index, { text, content, metadata: stored })
-      }
-    }
-    const workers = Array.from({ length: Math.min(width, round.length) }, () =>
-      write().catch((error: unknown) => failures.push(error)),
-    )
-    await Promise.all(workers)
-    if (failures.length > 0) throw failures[0]
-  }
-
-  async #write(secret: Pick<SecretObject, 'metadata' | 'data'>): Promise<ObjectMeta> {
-    this.requests++
-    return this.#secrets.write(secret, this.#options.signal)
-  }
-}
-
-/** The last one counts. */
-function onePerKey(members: readonly Member[]): readonly Member[] {
-  const byId = new Map(members.map((member) => [keyId(member.key), member]))
-  return byId.size === members.length ? members : [...byId.values()]
-}
-
-function sameItems(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((item, index) => item === other[index])
 }
