@@ -23,18 +23,18 @@ export function addClusterOptions(command: Command): Command {
     .option('--context <name>', 'context of the kubeconfig to use')
 }
 
-/** A guard refuses requests before they leave. */
+/** A guard refuses requests before they leave. The server's own log names who speaks. */
 export async function withCluster<T>(
   flags: ClusterFlags,
   work: (client: ConnectedClient) => Promise<T>,
-  guard?: Guard,
+  { guard, component = 'cli' }: { readonly guard?: Guard; readonly component?: string } = {},
 ): Promise<T> {
   const config = await loadConfig({
     ...(flags.kubeconfig ? { path: flags.kubeconfig } : {}),
     ...(flags.context ? { context: flags.context } : {}),
   })
   const client = connect(config, {
-    component: 'cli',
+    component,
     version: manifest.version,
     isPatient: true,
     ...(guard ? { guard } : {}),

@@ -11,7 +11,7 @@ import {
 } from '../sync/index.ts'
 import { withCluster } from './cluster-options.ts'
 import { CliFault } from './context.ts'
-import { type SyncNameFlags, syncNameOf } from './sync-options.ts'
+import { componentOf, type SyncNameFlags, syncNameOf } from './sync-options.ts'
 
 export type MemoryFlags = SyncNameFlags
 
@@ -35,7 +35,7 @@ export async function withStore<T>(flags: MemoryFlags, work: (parts: StoreParts)
       const store = openInventory(client, { name, namespaces: flags.namespace }, manifest.version)
       return work({ client, name, store, open })
     },
-    fenceOf({ namespaces: flags.namespace, clusterKinds: opened }),
+    { guard: fenceOf({ namespaces: flags.namespace, clusterKinds: opened }), component: componentOf(name) },
   )
 }
 

@@ -145,6 +145,11 @@ export function syncNameOf({ name, namespace }: SyncNameFlags): string {
   return said
 }
 
+/** Who speaks, in the User-Agent: the audit log of the server tells Syncs apart by it. */
+export function componentOf(name: string): string {
+  return `cli; sync ${name}`
+}
+
 function settingsOf(flags: SyncFlags, ignore: Policy['ignore'] = []): SyncSettings {
   return {
     policy: {
@@ -243,16 +248,19 @@ export async function withSync<T>(
           report: (line) => progress.update(line),
           strain: () => client.counters().retries,
         }),
-      fence,
+      { guard: fence, component: componentOf(syncNameOf(flags)) },
     )
   } catch (error) {
-    if (!(error instanceof SyncRejected)) throw error
-    const lines = [...error.problems.map(problemLine), `${error.message}. Nothing was changed.`]
-    throw new CliFault(lines.join('\n'))
+    throw error instanceof SyncRejected ? new CliFault(rejectionText(error)) : error
   } finally {
     progress.clear()
     source?.close()
   }
+}
+
+/** Each problem with its file and line. */
+export function rejectionText({ message, problems }: SyncRejected): string {
+  return [...problems.map(problemLine), `${message.replace(/\.$/, '')}. Nothing was changed.`].join('\n')
 }
 
 /** Mirrors of repositories that are not on this machine. */

@@ -9,9 +9,11 @@ import {
   runSyncAlways,
   runSyncOnce,
   type Survey,
+  SyncRejected,
+  type Told,
 } from '../sync/index.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { addSyncOptions, type SyncFlags, withSync } from './sync-options.ts'
+import { addSyncOptions, rejectionText, type SyncFlags, withSync } from './sync-options.ts'
 import { askedOnly, isLeaving, needsPerson, planExitCode } from './sync-plan.ts'
 
 type RunFlags = SyncFlags & { readonly yes: boolean; readonly once?: boolean; readonly watch?: boolean }
@@ -48,21 +50,43 @@ async function runOnce(flags: RunFlags, context: CliContext): Promise<void> {
 
 async function runAlways(flags: RunFlags, context: CliContext): Promise<void> {
   if (!flags.yes) throw new CliFault('with --watch nobody is asked: say --yes, and try `fettle sync plan` first')
-  let last = ''
+  const told = toldOnce()
   await withSync(flags, context, (parts) =>
     runSyncAlways(
       { ...parts, mayCarryOut: () => Promise.resolve(true) },
-      (run) => {
-        const text =
-          'error' in run ? `${run.error instanceof Error ? run.error.message : String(run.error)}\n` : outcomeText(run)
-        if (text !== last || !('outcome' in run && run.outcome?.is === 'Quiet')) context.out(text)
-        last = text
-      },
+      (one) => context.out(told(one)),
       context.signal,
     ),
   ).catch((error: unknown) => {
     if (!context.signal.aborted) throw error
   })
+}
+
+/** What there is to say, and nothing that was said just before: looks that see the same go on for ever. */
+export function toldOnce(): (told: Told) => string {
+  let last = ''
+  return (told) => {
+    if ('findings' in told) return findingsText(told.findings)
+    const text = 'error' in told ? errorText(told.error) : outcomeText(told)
+    const isNews = text !== last || ('outcome' in told && hasWritten(told.outcome))
+    last = text
+    return isNews ? text : ''
+  }
+}
+
+/** What is undone twice was done twice. */
+function hasWritten(outcome: Outcome | undefined): boolean {
+  return outcome !== undefined && outcome.is !== 'Failed' && outcome.is !== 'Quiet'
+}
+
+function errorText(error: unknown): string {
+  if (error instanceof SyncRejected) return `${rejectionText(error)}\n`
+  return `${error instanceof Error ? error.message : String(error)}\n`
+}
+
+function findingsText(findings: readonly string[]): string {
+  const remedy = 'Nothing is repaired by itself: stop this, and `fettle sync verify --repair` does what follows'
+  return [`warning: what is remembered is not what is there. ${remedy}`, ...findings, ''].join('\n')
 }
 
 async function mayCarryOut(found: Survey, isYes: boolean, context: CliContext): Promise<boolean> {
@@ -84,7 +108,7 @@ function runExitCode({ found, outcome }: Run): number {
   return found.plan.steps.some(isLeaving) ? 2 : 0
 }
 
-export function outcomeText({ found, outcome }: Run): string {
+export function outcomeText({ found, outcome, afterwards }: Run): string {
   const sha = found.tip.sha.slice(0, 12)
   if (!outcome) return `${sha}: not carried out\n`
   const lines = [
@@ -94,7 +118,7 @@ export function outcomeText({ found, outcome }: Run): string {
     ...outcome.stuck.map(({ key, why }) => `stuck    ${keyText(key)}: ${why}`),
     ...outcome.remarks.map((remark) => `note     ${remark}`),
     ...outcome.problems.map((problem) => `problem  ${problem}`),
-    `${sha} ${found.tip.subject}: ${summary(outcome, found)}`,
+    `${sha} ${found.tip.subject}: ${summary(outcome, found)}${afterwards === undefined ? '' : `; ${afterwards}`}`,
   ]
   return `${lines.join('\n')}\n`
 }

@@ -19,6 +19,8 @@ export interface Outcome {
   readonly is: VerdictIs | 'Quiet'
   /** Sentences about what went wrong. */
   readonly problems: readonly string[]
+  /** All of it is refused again until git, or a person, says something else. */
+  readonly isPermanent?: true
   /** Worth knowing, and no failure. */
   readonly remarks: readonly string[]
   readonly created: readonly Key[]
@@ -63,7 +65,7 @@ class CarryingOut {
     const { policy } = this.#settings
     const { forgets, conflicts } = parted(plan)
     if (policy.mode === 'observe') return this.#outcome('Quiet', [])
-    if (conflicts.length > 0) return this.#fail(conflicts)
+    if (conflicts.length > 0) return { ...(await this.#fail(conflicts)), isPermanent: true }
     const halted = plan.halts.map(({ message, remedy }) => `${message}; ${remedy}`)
     const applies = allowedWrites(plan, policy)
     const removes = allowedDeletions(plan, policy)
@@ -80,7 +82,8 @@ class CarryingOut {
     const failures = applied.failed.map(({ step, error }) => failureText(step, error))
     if (failures.length > 0) {
       const left = applied.left.length > 0 ? [`not begun: ${objectCount(applied.left.length)} of later layers`] : []
-      return this.#fail([...failures, ...left], applied)
+      const outcome = await this.#fail([...failures, ...left], applied)
+      return applied.failed.every(isPermanent) ? { ...outcome, isPermanent: true } : outcome
     }
     const unhealthy = await this.#untilHealthy(removes.length > 0, applied)
     if (unhealthy === 'superseded') return this.#giveWay(applied)
@@ -249,6 +252,11 @@ class CarryingOut {
       stuck: pruned.filter((one) => one.is !== 'Gone'),
     }
   }
+}
+
+/** A quota, a missing right or namespace, or a need that is not healthy may be another tomorrow. */
+function isPermanent({ error }: { readonly error: unknown }): boolean {
+  return error instanceof ApplyFault && error.isPermanent
 }
 
 function isSuperseded({ error }: { readonly error: unknown }): boolean {

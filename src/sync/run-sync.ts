@@ -2,6 +2,7 @@ import type { KubeClient } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 import { carryOut, type Outcome } from './carry-out.ts'
 import { problemLine } from './declared.ts'
+import { parentWritten } from './inventory/parent-written.ts'
 import { openInventory } from './inventory/store.ts'
 import { withSyncLease } from './inventory/sync-lease.ts'
 import { keyId } from './key.ts'
@@ -10,6 +11,8 @@ import { managerOf, type Permits } from './policy.ts'
 import { withVerdict } from './record.ts'
 import type { GitSource } from './source/open-source.ts'
 import { type Survey, type SyncPorts, SyncRejected, type SyncSettings, survey } from './survey.ts'
+import { afterwardsText, carefulPace, type Failure, failureOf, mayTryAgain, type RetryPace } from './try-again.ts'
+import { verifyMemory } from './verify-memory.ts'
 
 export interface RunParts {
   readonly client: KubeClient
@@ -24,13 +27,24 @@ export interface RunParts {
   readonly strain?: () => number
   /** Asked before anything is written; no ends the run with nothing changed. */
   readonly mayCarryOut: (found: Survey) => Promise<boolean>
+  /** Only tests are in a hurry. */
+  readonly pace?: RetryPace & { readonly lookMs: number }
 }
 
 export interface Run {
   readonly found: Survey
   /** Nothing when it was declined. */
   readonly outcome?: Outcome
+  /** What becomes of a failure; nobody else tries it again. */
+  readonly afterwards?: string
 }
+
+/** What one hears of while it goes on. */
+export type Told =
+  | Run
+  | { readonly error: unknown }
+  /** What is remembered is not what is there. Nothing was repaired. */
+  | { readonly findings: readonly string[] }
 
 /** For whoever only looks; who writes does so in a term of its own. */
 export function portsOf(
@@ -47,43 +61,63 @@ export async function runSyncOnce(parts: RunParts, signal: AbortSignal): Promise
 }
 
 /** Again whenever git moves, and now and then because the cluster may have moved. Until the signal aborts. */
-export async function runSyncAlways(
-  parts: RunParts,
-  onRun: (run: Run | { readonly error: unknown }) => void,
-  signal: AbortSignal,
-): Promise<void> {
+export async function runSyncAlways(parts: RunParts, onTold: (told: Told) => void, signal: AbortSignal): Promise<void> {
+  const { clock, pace = { ...carefulPace, lookMs: lookAnywayMs } } = parts
   await asWriter(parts, signal, async (fenced, epoch, term) => {
-    let failed: Survey | undefined
-    const mayCarryOut = async (found: Survey) => !isSameAgain(found, failed) && (await parts.mayCarryOut(found))
+    let failure: Failure | undefined
+    let verifyAtMs = clock.monotonic()
+    const mayCarryOut = async (found: Survey) =>
+      mayTryAgain(found, failure, clock.monotonic()) && (await parts.mayCarryOut(found))
     while (!term.aborted) {
+      if (clock.monotonic() >= verifyAtMs) {
+        verifyAtMs = clock.monotonic() + verifyEveryMs
+        const findings = await findingsOf(fenced, term)
+        if (findings.length > 0) onTold({ findings })
+      }
       const run: Run | { readonly error: unknown } = await once({ ...fenced, mayCarryOut }, epoch, term, true).catch(
         (error: unknown) => {
           term.throwIfAborted()
           return { error }
         },
       )
-      if (!('found' in run) || run.outcome) onRun(run)
-      if ('found' in run && run.outcome) failed = run.outcome.is === 'Failed' ? run.found : undefined
-      await untilWorthALook(parts, 'found' in run ? run.found.tip.sha : '', term)
+      if ('error' in run) onTold(run)
+      else if (run.outcome) {
+        failure = failureOf(run.found, run.outcome, failure, clock.monotonic(), pace)
+        onTold(failure ? { ...run, afterwards: afterwardsText(failure, pace) } : run)
+      }
+      await untilWorthALook(parts, 'found' in run ? run.found.tip.sha : '', pace.lookMs, term)
     }
     term.throwIfAborted()
   })
 }
 
-/** What the server refused it refuses again. A commit whose objects are merely not healthy has nothing left to write. */
-function isSameAgain(found: Survey, failed: Survey | undefined): boolean {
-  const isWriting = found.plan.steps.some((step) => 'declared' in step)
-  return isWriting && found.tip.sha === failed?.tip.sha && found.plan.hash === failed.plan.hash
+const verifyEveryMs = 86_400_000
+
+/** A check that fails hinders nobody: what makes it fail is told by the run after it, or is gone. */
+async function findingsOf(parts: RunParts, signal: AbortSignal): Promise<readonly string[]> {
+  const { client, settings } = parts
+  try {
+    return (await verifyMemory(client, portsOf(parts).store, settings.policy.namespaces, signal)).found
+  } catch (error) {
+    signal.throwIfAborted()
+    return [`nobody could look: ${error instanceof Error ? error.message : String(error)}`]
+  }
 }
 
 const lookAnywayMs = 30_000
 
-async function untilWorthALook({ source, clock }: RunParts, sha: string, signal: AbortSignal): Promise<void> {
+/** Git moved, a person wrote what is remembered, or it is time. */
+async function untilWorthALook(parts: RunParts, sha: string, lookMs: number, signal: AbortSignal): Promise<void> {
+  const { client, source, clock, settings } = parts
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])
   const quietly = (promise: Promise<void>) => promise.catch(() => undefined)
-  await Promise.race([quietly(source.untilMoved(sha, either)), quietly(clock.sleep(lookAnywayMs, either))])
-  over.abort(new Error('one of both is enough'))
+  await Promise.race([
+    quietly(source.untilMoved(sha, either)),
+    quietly(clock.sleep(lookMs, either)),
+    parentWritten(client, settings.policy, either),
+  ])
+  over.abort(new Error('one of them is enough'))
 }
 
 async function once(parts: RunParts, epoch: number, signal: AbortSignal, isWatching = false): Promise<Run> {

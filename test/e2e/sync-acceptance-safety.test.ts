@@ -29,14 +29,17 @@ test('a tree without manifests removes nothing, until somebody says that nothing
 })
 
 test('a path or a branch that is missing is no empty one', async (context) => {
-  const { repository, run, configMaps } = await prepareSync(context)
+  const { repository, run, configMaps, sync } = await prepareSync(context)
   repository.commit('one', { 'shop/a.yaml': configMap('a') })
   await run(0, '--path', 'shop')
   const noPath = await run(1, '--path', 'shpo', '--allow-empty')
   expect(noPath.stderr).toContain('shpo')
+  // It was a slip: the commit in force is as good as it was.
+  expect((await sync('history')).stdout).toMatch(/Applied +one/)
   repository.git('mv', 'shop', 'store')
   repository.commit('elsewhere', {})
   await run(1, '--path', 'shop', '--allow-empty')
+  expect((await sync('history')).stdout).toMatch(/Rejected +elsewhere .*There is no folder shop/)
   repository.git('branch', '--move', 'main', 'trunk')
   const noBranch = await run(1, '--path', 'store', '--allow-empty')
   expect(noBranch.stderr).toContain('main')
@@ -108,9 +111,14 @@ test('links, names that differ in case alone, and names that steer a terminal ar
   const good = repository.commit('good', configMapFiles('a', 'b', 'c'))
   await run(0)
   const refused = async (path: string) => {
+    const subject = repository.git('log', '-1', '--format=%s')
     const { stderr } = await run(1)
     expect(stderr).toContain(path)
-    expect(stderr).not.toContain('\u001B')
+    // The commit has its verdict, as one with a bad manifest has.
+    const [told = ''] = (await sync('history')).stdout.split('\n')
+    expect(told).toMatch(new RegExp(`Rejected +${subject} `))
+    expect(told).toContain(path)
+    expect(stderr + told).not.toContain('\u001B')
     repository.git('reset', '--quiet', '--hard', good)
   }
   symlinkSync('/etc/hostname', join(repository.folder, 'link.yaml'))
@@ -120,6 +128,15 @@ test('links, names that differ in case alone, and names that steer a terminal ar
   await refused('case does not count')
   repository.commit('control', { 'evil\u001B[2K.yaml': configMap('other') })
   await refused('control character')
+  repository.git('update-index', '--add', '--cacheinfo', `160000,${good},sub`)
+  repository.git('commit', '--quiet', '--message', 'another repository')
+  await refused('sub is a submodule')
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 12\n`
+  repository.commit('a pointer', { 'a.yaml': pointer })
+  await refused('a.yaml is only a pointer')
+  repository.commit('too much', { 'a.yaml': `# ${'x'.repeat(17 * 1024 * 1024)}` })
+  await refused('a.yaml is too large')
+  expect(await sync('status')).toMatchObject({ code: 1, stdout: expect.stringMatching(/Rejected of \w+ too much/) })
   const blob = repository.git('hash-object', '-w', 'a.yaml')
   for (const name of ['.GIT', '..']) {
     // git itself makes no such tree.
@@ -180,7 +197,8 @@ test('deletions beyond the budget are allowed by a trailer, for as many as it sa
 })
 
 test('a second writer is told who is at work, and changes nothing', async (context) => {
-  const { repository, run, start, sync, configMaps } = await prepareSync(context)
+  const { repository, run, start, sync, configMaps, read } = await prepareSync(context)
+  const atWork = expect.stringContaining('is at work on this Sync') as string
   repository.commit('one', configMapFiles('a', 'b', 'c'))
   const first = start('run', '--watch', '--yes')
   try {
@@ -188,7 +206,12 @@ test('a second writer is told who is at work, and changes nothing', async (conte
     const before = (await sync('history')).stdout
     const second = await run(1, '--path', '')
     expect(second.stderr).toMatch(/is at work on this Sync/)
-    expect(await sync('approve', 'x')).toMatchObject({ code: 1 })
+    // What has two halves is not begun.
+    const label = (await read(resources.configMaps, 'a'))?.metadata.labels
+    expect(await sync('release', 'ConfigMap/a')).toMatchObject({ code: 1, stderr: atWork })
+    expect(await sync('adopt', 'ConfigMap/kube-root-ca.crt')).toMatchObject({ code: 1, stderr: atWork })
+    expect((await read(resources.configMaps, 'a'))?.metadata.labels).toEqual(label)
+    expect(await sync('verify')).toMatchObject({ code: 0 })
     expect((await sync('history')).stdout).toBe(before)
     // Whoever only looks is not in the way.
     expect(await sync('plan')).toMatchObject({ code: 0 })
@@ -202,6 +225,59 @@ test('a second writer is told who is at work, and changes nothing', async (conte
   // It has left the Lease behind as free.
   const { seconds } = await run(0)
   expect(seconds).toBeLessThan(10)
+})
+
+test('with --watch a plan is approved beside it, and is carried out at once', async (context) => {
+  const { repository, start, sync, plan, configMaps } = await prepareSync(context)
+  const names = Array.from({ length: 12 }, (_, index) => `m${index}`)
+  repository.commit('many', configMapFiles(...names))
+  const watcher = start('run', '--watch', '--yes')
+  try {
+    await watcher.untilSaid('equals git')
+    repository.commit('fewer', Object.fromEntries(names.slice(0, 5).map((name) => [`${name}.yaml`, undefined])))
+    await watcher.untilSaid('deletions are halted')
+    const { hash } = await plan()
+    expect(await sync('keep', 'ConfigMap/m11')).toMatchObject({ code: 0 })
+    expect(await sync('approve', hash)).toMatchObject({ code: 0 })
+    // It looks every 30 s by itself.
+    await watcher.untilSaid('5 gone', 20_000)
+    expect(await configMaps(...names)).toEqual(names.slice(5))
+  } finally {
+    watcher.signal('SIGINT')
+    await watcher.finished
+  }
+})
+
+test('with --watch a commit that cannot be read is told with its file and line, and the next one is taken', async (context) => {
+  const { repository, start } = await prepareSync(context)
+  repository.commit('good', configMapFiles('a'))
+  const watcher = start('run', '--watch', '--yes')
+  try {
+    await watcher.untilSaid('equals git')
+    repository.commit('broken', { 'b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other\n' })
+    await watcher.untilSaid('Nothing was changed')
+    expect(watcher.said()).toMatch(/^b\.yaml:\d+:\d+: /m)
+    repository.commit('mended', { 'b.yaml': configMap('b') })
+    await watcher.untilSaid('1 created')
+  } finally {
+    watcher.signal('SIGINT')
+    await watcher.finished
+  }
+})
+
+test('with --watch what is remembered is verified at first, and a difference is told and not repaired', async (context) => {
+  const { repository, run, start, sync, admin, namespace, read } = await prepareSync(context)
+  repository.commit('one', configMapFiles('a'))
+  await run(0)
+  const { labels } = (await read(resources.configMaps, 'a'))?.metadata ?? {}
+  await admin.create<KubeObject>(resources.configMaps, { metadata: { name: 'lost', namespace, labels: { ...labels } } })
+  const watcher = start('run', '--watch', '--yes')
+  await watcher.untilSaid('lost: carries our label and was not recorded')
+  expect(watcher.said()).toContain('Nothing is repaired by itself')
+  await watcher.untilSaid('equals git')
+  watcher.signal('SIGINT')
+  await watcher.finished
+  expect(await sync('verify')).toMatchObject({ code: 2, stdout: expect.stringContaining('lost') })
 })
 
 test('a group whose program is down is unknown, and the rest goes on', async (context) => {
