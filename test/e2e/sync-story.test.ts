@@ -1,8 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { adminKubeconfig } from '../../src/dev/index.ts'
 import { isNotFound, type KubeObject, resources } from '../../src/kube/index.ts'
 import { type Ground, prepareGround } from '../support/e2e-cluster.ts'
-import { fettle } from '../support/fettle-process.ts'
+import { repository as checkout, fettle } from '../support/fettle-process.ts'
 import { makeRepository } from '../support/sync-repository.ts'
 
 interface Deployment extends KubeObject {
@@ -14,26 +16,11 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const service = (name: string, replicas = 1) => `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: ${name}
-spec:
-  replicas: ${replicas}
-  selector: {matchLabels: {app: ${name}}}
-  template:
-    metadata: {labels: {app: ${name}}}
-    spec:
-      containers:
-      - {name: main, image: example.org/${name}:1}
----
-apiVersion: v1
-kind: Service
-metadata: {name: ${name}}
-spec:
-  selector: {app: ${name}}
-  ports: [{port: 80}]
-`
+/** What the example has in git after one of its commits. */
+function filesAfter(commit: string): Readonly<Record<string, string>> {
+  const folder = join(checkout, 'examples/sync/two-services', commit)
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+}
 
 const settings = (text: string) => `apiVersion: v1
 kind: ConfigMap
@@ -69,7 +56,16 @@ test('service A comes, B comes, A changes, A goes: the namespace is what git say
   const sync = syncOn(ground, `file://${repository.folder}`)
   const deployment = (name: string) => admin.get<Deployment>(resources.deployments, { name, namespace })
 
-  repository.commit('add service-a', { 'a.yaml': service('service-a'), 'settings.yaml': settings('one') })
+  // Each folder of the example is all of it.
+  let there: Readonly<Record<string, string>> = {}
+  const commit = (name: string) => {
+    const next = filesAfter(name)
+    const gone = Object.keys(there).filter((path) => next[path] === undefined)
+    there = next
+    return repository.commit(name, { ...next, ...Object.fromEntries(gone.map((path) => [path, undefined])) })
+  }
+
+  commit('1-add-service-a')
   const first = await sync.plan()
   expect([first.code, first.stdout], first.stderr).toEqual([2, expect.stringContaining('service-a')])
   expect(await isThere(ground, resources.deployments, 'service-a')).toBe(false)
@@ -80,15 +76,16 @@ test('service A comes, B comes, A changes, A goes: the namespace is what git say
   const again = await sync.plan()
   expect([again.code, again.stderr]).toEqual([0, expect.any(String)])
 
-  repository.commit('add service-b', { 'b.yaml': service('service-b') })
+  commit('2-add-service-b')
   expect(await sync.run()).toMatchObject({ code: 0 })
-  expect((await deployment('service-b')).status?.readyReplicas).toBe(1)
+  const b = await deployment('service-b')
+  expect(b.status?.readyReplicas).toBe(1)
 
-  const changed = repository.commit('two of service-a', { 'a.yaml': service('service-a', 2) })
+  const changed = commit('3-change-service-a')
   expect(await sync.run()).toMatchObject({ code: 0 })
   expect((await deployment('service-a')).spec?.replicas).toBe(2)
 
-  repository.commit('remove service-a', { 'a.yaml': undefined })
+  commit('4-remove-service-a')
   const removal = await sync.plan()
   expect(removal.code).toBe(2)
   expect(removal.stdout.indexOf('service-a')).toBeGreaterThanOrEqual(0)
@@ -97,19 +94,22 @@ test('service A comes, B comes, A changes, A goes: the namespace is what git say
   expect(removed.stdout).toContain(`gone     Deployment.apps ${namespace}/service-a`)
   expect(await isThere(ground, resources.deployments, 'service-a')).toBe(false)
   expect(await isThere(ground, resources.services, 'service-a')).toBe(false)
-  expect(await isThere(ground, resources.deployments, 'service-b')).toBe(true)
+  expect((await deployment('service-b')).metadata).toMatchObject({
+    uid: b.metadata.uid,
+    generation: b.metadata.generation,
+  })
 
   const status = await sync.look('status')
-  expect([status.code, status.stdout], status.stderr).toEqual([0, expect.stringContaining('remove service-a')])
+  expect([status.code, status.stdout], status.stderr).toEqual([0, expect.stringContaining('4-remove-service-a')])
   const history = await sync.look('history')
-  const subjects = ['remove service-a', 'two of service-a', 'add service-b', 'add service-a']
+  const subjects = ['4-remove-service-a', '3-change-service-a', '2-add-service-b', '1-add-service-a']
   expect(history.stdout.split('\n').filter((line) => line !== '')).toEqual(
     subjects.map((subject) => expect.stringMatching(new RegExp(`Applied .*${subject}`)) as string),
   )
   expect(history.stdout).toContain(changed.slice(0, 12))
 
-  const nowhere = service('service-b').replace('    spec:\n', '    spec:\n      nodeSelector: {place: nowhere}\n')
-  const bad = repository.commit('service-b goes nowhere', { 'b.yaml': nowhere })
+  const nowhere = there['service-b.yaml']?.replace('    spec:\n', '    spec:\n      nodeSelector: {place: nowhere}\n')
+  const bad = repository.commit('service-b goes nowhere', { 'service-b.yaml': nowhere })
   expect(await sync.run('--timeout', '1')).toMatchObject({ code: 1 })
   const failed = await sync.plan()
   expect(failed.stdout).toMatch(new RegExp(`Commit ${bad.slice(0, 12)} failed at .*: .*service-b is not healthy`))
