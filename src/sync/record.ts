@@ -43,8 +43,7 @@ export function waiting(inventory: Inventory, plan: Plan): Inventory {
       const orphanedAt = memberSince.get(keyId(member.key))
       return orphanedAt === undefined ? member : { ...member, orphanedAt }
     }),
-    // Nothing is left on it: it was approved, or there was nothing.
-    ...(plan.opening && plan.opening.keys.length === 0 ? { openingHash: plan.opening.hash } : {}),
+    ...opened(inventory, plan.opening),
   }
 }
 
@@ -55,6 +54,17 @@ export function withApplied(
 ): Inventory {
   return {
     ...inventory,
+/**
+ * An opening list on which nothing is left, because it was approved or there was nothing, is settled for all strangers
+ * to come; not so one with strangers that nobody could see or judge yet. Then the approval counts for this very list.
+ */
+function opened({ approvals }: Inventory, opening: Plan['opening']): Partial<Inventory> {
+  if (!opening || opening.keys.length > 0) return {}
+  if (opening.isWhole) return { openingHash: opening.hash }
+  const isNew = opening.isAgreed && !approvals.includes(opening.hash)
+  return isNew ? { approvals: [...approvals, opening.hash] } : {}
+}
+
     members: inventory.members.map((member): Member => {
       const done = applied.get(keyId(member.key))
       if (!done) return member

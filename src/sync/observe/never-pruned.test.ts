@@ -312,9 +312,9 @@ const rows: readonly Row[] = [
   ],
   ['of Flux', seen('ConfigMap shop/a', { labels: { 'kustomize.toolkit.fluxcd.io/name': 'x' } }), strangers('foreign')],
   [
-    'of Flux, taken over',
+    'of Flux, also if what git declares is taken over from it',
     seen('ConfigMap shop/a', { labels: { 'kustomize.toolkit.fluxcd.io/name': 'x' } }),
-    nobody,
+    strangers('foreign'),
     { policy: fixturePolicy({ adoptFrom: ['flux'] }) },
   ],
 

@@ -32,10 +32,8 @@ export const cautionRules: readonly ProtectionRule[] = [
   {
     rule: 'foreign',
     isForStrangers: true,
-    why: (object, { policy, setId }) => {
-      const owner = foreignOwner(object, setId)
-      return owner && !policy.adoptFrom.includes(owner.tool) ? owner.why : undefined
-    },
+    // Also if --adopt-from names the program: that gives us what git declares, and nothing else of theirs.
+    why: (object, { setId }) => foreignOwner(object, setId)?.why,
   },
   {
     rule: 'young',

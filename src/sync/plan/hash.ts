@@ -69,9 +69,11 @@ export function isOpened(openingHash: string | undefined, policy: Policy): boole
   return openingHash?.split('.')[1] === reachOf(policy)
 }
 
-function reachOf({ namespaces, ignore, deletion }: Policy): string {
+function reachOf({ namespaces, ignore, adoptFrom, deletion }: Policy): string {
   const rules = ignore.map((rule) => canonicalText({ ...rule }))
-  const reach = [[...namespaces].sort(), rules.sort(), deletion.allowDataDeletion]
+  const { allowDataDeletion, allowAggregated = [] } = deletion
+  const lists = [namespaces, rules, adoptFrom, allowAggregated].map((list) => [...list].sort())
+  const reach = [...lists, allowDataDeletion]
   return digest(canonicalText(reach), undefined).slice(0, 8)
 }
 

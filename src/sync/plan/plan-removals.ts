@@ -7,12 +7,12 @@ import { standingOf } from './membership.ts'
 import { deletionLayers, layerOf } from './order.ts'
 import { deleteStep, type Orphan, orphanedAt, reasonToStay, reasonToWait, waitStep } from './plan-orphans.ts'
 import { indexByKey, isInScope, whyUnknown } from './scope.ts'
-import type { DeleteStep, Plan, PlanInput, RestStep, WaitStep } from './steps.ts'
+import type { DeleteStep, OpeningList, PlanInput, RestStep, WaitStep } from './steps.ts'
 
 export interface Removals {
   readonly deletes: readonly DeleteStep[]
   readonly rests: readonly RestStep[]
-  readonly opening?: NonNullable<Plan['opening']>
+  readonly opening?: OpeningList
 }
 
 /** What becomes of all that is there, or recorded, and that nothing declares. */
@@ -26,17 +26,20 @@ export function planRemovals(input: PlanInput): Removals {
   const rests: RestStep[] = []
   for (const { key } of members.values()) if (!live.has(keyId(key))) rests.push(unseen(key, input))
   const leaving: Orphan[] = []
+  const young: Orphan[] = []
   for (const object of observed.objects) {
     if (declared.has(keyId(object.key))) continue
     const { rest, orphan } = ofLive(object, members.get(keyId(object.key)), input)
     rests.push(...rest)
     const stays = orphan && reasonToStay(orphan, world, input)
     if (stays) rests.push(stays)
-    else if (orphan) leaving.push(orphan)
+    // Its age is all that protects it, and that passes: who agrees to the list agrees to its deletion.
+    if (orphan && isYoung(stays)) young.push(orphan)
+    else if (orphan && !stays) leaving.push(orphan)
   }
 
   const strangers = leaving.filter(({ member }) => member === undefined)
-  const opening = openingOf(strangers, input)
+  const opening = openingOf(strangers, young, input)
   const isClosed = opening !== undefined && opening.keys.length > 0
   for (const orphan of strangers) if (policy.mode !== 'total') rests.push(leftAlone(orphan))
   const goes = leaving.filter(({ member }) => member !== undefined || policy.mode === 'total')
@@ -94,15 +97,22 @@ function leftAlone({ object }: Orphan): RestStep {
   }
 }
 
-/** The list that a person has to agree to; undefined once it is agreed to. An empty one needs no agreement. */
-function openingOf(strangers: readonly Orphan[], { policy, inventory, permits }: PlanInput): Plan['opening'] {
+function isYoung(step: RestStep | undefined): boolean {
+  return step?.do === 'keep' && step.rule === 'young'
+}
+
+/** The list that a person has to agree to; undefined once that is settled. An empty one needs no agreement. */
+function openingOf(
+  strangers: readonly Orphan[],
+  young: readonly Orphan[],
+  { policy, inventory, permits, observed }: PlanInput,
+): OpeningList | undefined {
   if (policy.mode !== 'total' || isOpened(inventory.openingHash, policy)) return undefined
-  const hash = openingHash(
-    strangers.map(({ object }) => object),
-    policy,
-  )
-  if (permits.approve === hash || inventory.approvals.includes(hash)) return { hash, keys: [] }
-  return { hash, keys: strangers.map(({ object }) => object.key).sort(compareKeys) }
+  const listed = [...strangers, ...young].map(({ object }) => object)
+  const hash = openingHash(listed, policy)
+  const isAgreed = permits.approve === hash || inventory.approvals.includes(hash)
+  const keys = isAgreed ? [] : listed.map(({ key }) => key).sort(compareKeys)
+  return { hash, keys, isAgreed, isWhole: observed.unknown.length === 0 && young.length === 0 }
 }
 
 /** Deletes what has waited long enough and is used by nobody. */

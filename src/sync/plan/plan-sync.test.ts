@@ -589,6 +589,54 @@ test('strangers that come later need no new approval; a wider reach does', () =>
   expect(planSync(wider).opening?.keys).toEqual([key('ConfigMap/b')])
 })
 
+test.for<[string, WorldParts['policy'], WorldParts['deletion']]>([
+  ['programs to adopt from', { adoptFrom: ['flux'] }, {}],
+  ['groups of other API servers', {}, { allowAggregated: ['metrics.example.com'] }],
+  ['data', {}, { allowDataDeletion: true }],
+  ['fewer rules to ignore', { ignore: [] }, {}],
+])('an approval does not reach further than it was given for: %s', ([, policy, deletion]) => {
+  const ignore = [{ kind: 'Widget' }]
+  const parts = { ...total, objects: [stranger('ConfigMap/a')], policy: { mode: 'total' as const, ignore } }
+  const inventory = { openingHash: planSync(world(parts)).opening?.hash ?? '' }
+  expect(planSync(world({ ...parts, inventory })).opening).toBeUndefined()
+  const wider = world({ ...parts, inventory, policy: { ...parts.policy, ...policy }, deletion: deletion ?? {} })
+  expect(planSync(wider).halts).toMatchObject([{ reason: 'OpeningListNotApproved' }])
+})
+
+const newborn = (text: string) => stranger(text, { metadata: { creationTimestamp: agoText(1_000) } })
+
+test('a stranger that only its youth protects is on the opening list, and nothing is settled while there is one', () => {
+  const young = planSync(world({ ...total, objects: [newborn('Secret/a')] }))
+  expect(steps(young)).toEqual(['keep Secret shop/a young'])
+  expect(young.opening).toMatchObject({ keys: [key('Secret/a')], isAgreed: false, isWhole: false })
+  expect(young.halts).toMatchObject([{ reason: 'OpeningListNotApproved' }])
+  // The same list once it is old enough, so an approval of it still fits.
+  const approvals = [young.opening?.hash ?? '']
+  const early = planSync(world({ ...total, objects: [newborn('Secret/a')], inventory: { approvals } }))
+  expect(early.opening).toMatchObject({ keys: [], isAgreed: true, isWhole: false })
+  const old = planSync(world({ ...total, objects: [stranger('Secret/a')], inventory: { approvals } }))
+  expect(old).toMatchObject({ halts: [], opening: { keys: [], isAgreed: true, isWhole: true } })
+})
+
+test('an opening list settles nothing while a kind could not be read', () => {
+  expect(planSync(world({ ...total, unknown: noWidgets })).opening).toMatchObject({ keys: [], isWhole: false })
+  expect(planSync(world(total)).opening).toMatchObject({ keys: [], isAgreed: false, isWhole: true })
+})
+
+test('what another program manages and git does not declare stays in mode total, also if git takes over from it', () => {
+  const marked = (text: string) => stranger(text, { metadata: note('meta.helm.sh/release-name', 'r') })
+  const plan = planSync(
+    world({
+      ...total,
+      declared: [declare('ConfigMap/a')],
+      objects: [marked('ConfigMap/a'), marked('ConfigMap/b')],
+      policy: { mode: 'total', adoptFrom: ['helm'] },
+    }),
+  )
+  expect(steps(plan)).toEqual(['adopt ConfigMap shop/a', 'keep ConfigMap shop/b foreign'])
+  expect(plan.opening?.keys).toEqual([])
+})
+
 test('while the opening list is not approved, members go all the same', () => {
   const input = world({
     ...total,

@@ -45,13 +45,13 @@ function isSettled(step: RestStep): boolean {
 
 function openingHalt(opening: Plan['opening']): Halt[] {
   if (opening === undefined || opening.keys.length === 0) return []
-  const { hash, keys } = opening
+  const { hash, keys, isWhole } = opening
   const count =
     keys.length === 1 ? '1 object that nobody declares goes' : `${keys.length} objects that nobody declares go`
   return [
     {
       reason: 'OpeningListNotApproved',
-      message: `in mode total ${count}`,
+      message: `in mode total ${count}${isWhole ? '' : '; the list may still change, since some are too young or kinds cannot be read'}`,
       remedy: `read the list; declare what is to stay (export writes the manifests), then give --approve ${hash}`,
     },
   ]

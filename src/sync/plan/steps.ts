@@ -121,8 +121,27 @@ export interface Plan {
   readonly steps: readonly Step[]
   readonly hash: string
   readonly unchanged: number
+/** Strangers that a person has to agree to before the first of them goes, in mode total. */
+export interface OpeningList {
+  readonly hash: string
+  /** Nothing is left on it once it is agreed to. */
+  readonly keys: readonly Key[]
+  /** A person agreed to this very list. */
+  readonly isAgreed: boolean
+  /** Every stranger was seen, and is old enough to tell whose it is. Until then it settles nothing for later runs. */
+  readonly isWhole: boolean
+}
+
+export interface Unplanned {
+  /** Objects that may go within this hour, besides those of the plan. */
+  readonly leftInHour: number
+  /** They would stop a plan that deletes anything. */
+  readonly halts: readonly Halt[]
+}
+
   readonly budget: { readonly used: number; readonly limit: number }
   readonly halts: readonly Halt[]
-  /** Orphans of mode total that need an approval before the first deletion, and its hash. */
-  readonly opening?: { readonly hash: string; readonly keys: readonly Key[] }
+  /** For deletions that the plan cannot know: of what the server alone knows to be in need of a replacement. */
+  readonly unplanned?: Unplanned
+  readonly opening?: OpeningList
 }
