@@ -219,6 +219,7 @@ class CarryingOut {
   async #learnKey(): Promise<void> {
     const { hashKey } = await remembered(this.#store, this.#settings.policy, this.#signal)
     this.#hashKey = hashKey
+      setId: this.#found.memory.setId,
   }
 
   #now(): string {

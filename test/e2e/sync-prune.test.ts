@@ -24,6 +24,8 @@ const resourceQuotas: Resource = {
   namespaced: true,
 }
 
+const setId = 'applyset-x-v1'
+
 const keyOf = (resource: Resource, { metadata }: KubeObject): Key => ({
   group: resource.group,
   kind: resource.kind,
@@ -62,6 +64,7 @@ async function prune(
   const gone: string[] = []
   const outcomes = await pruneAll(admin, steps, {
     clock: systemClock,
+    setId,
     timeoutMs: 30_000,
     signal,
     mayGoOn: () => Promise.resolve(undefined),
@@ -324,6 +327,31 @@ test('a stranger that changed since the plan stays', async (context) => {
   ])
   expect(outcomes.map(({ is }) => is)).toEqual(['Gone', 'Changed'])
   expect(await exists(admin, resources.configMaps, ref)).toBe(true)
+})
+
+test('a member is looked at once more if it changed since the plan: marks keep it, a new status does not', async (context) => {
+  const ground = await prepareGround(context)
+  const { admin, namespace } = ground
+  const labels = { 'applyset.kubernetes.io/part-of': setId }
+  const names = ['kept', 'taken', 'moved']
+  const made = await Promise.all(
+    names.map((name) => admin.create(resources.configMaps, configMapOf(namespace, name, { labels }))),
+  )
+  const steps = made.map((object) =>
+    stepOf(resources.configMaps, object, { resourceVersion: object.metadata.resourceVersion ?? '' }),
+  )
+  const change = (name: string, metadata: object) =>
+    admin.patch(resources.configMaps, { namespace, name }, { type: 'merge', body: { metadata } })
+  await change('kept', { annotations: { 'fettle.dev/keep': 'an audit' } })
+  await change('taken', { labels: { 'applyset.kubernetes.io/part-of': 'applyset-theirs-v1' } })
+  await change('moved', { annotations: { 'example.org/note': 'x' } })
+  const { outcomes } = await prune(ground, steps)
+  expect(outcomes.map(({ is }) => is)).toEqual(['Changed', 'Changed', 'Gone'])
+  expect(outcomes.map(({ why }) => why)).toEqual([
+    'it is marked to stay now: fettle.dev/keep: an audit',
+    'it belongs to the set applyset-theirs-v1 now',
+    'no file declares it',
+  ])
 })
 
 test('a workload above others goes with its pods before they go', async (context) => {

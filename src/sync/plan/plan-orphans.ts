@@ -49,7 +49,7 @@ export function orphanedAt({ object, member }: Orphan, { inventory, nowMs }: Pla
 }
 
 /** With a definition go all its instances, with a namespace all that is in it: these two are always confirmed. */
-function needsConfirmation({ key, metadata }: ObservedObject): boolean {
+export function needsConfirmation({ key, metadata }: Pick<ObservedObject, 'key' | 'metadata'>): boolean {
   if (key.group === '' && key.kind === 'Namespace') return true
   if (key.group === 'apiextensions.k8s.io' && key.kind === 'CustomResourceDefinition') return true
   const mark = metadata.annotations?.['fettle.dev/confirm-deletion']
@@ -78,8 +78,9 @@ export function deleteStep(orphan: Orphan, layer: number, input: PlanInput): Del
     key,
     apiVersion,
     uid,
-    ...(member === undefined && resourceVersion !== undefined ? { resourceVersion } : {}),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
     isStranger: member === undefined,
+    ...(input.permits.confirmed.includes(uid) ? { isConfirmed: true as const } : {}),
     since: orphanedAt(orphan, input),
     layer,
     weight: weightOf(key),

@@ -646,7 +646,7 @@ test('while the opening list is not approved, members go all the same', () => {
   expect(allowedDeletions(planSync(input), input.policy).map(short)).toEqual(['delete ConfigMap shop/b'])
 })
 
-test('a deletion names the UID that was seen, and of a stranger also the version', () => {
+test('a deletion names the UID and the version that were seen', () => {
   const parts = {
     objects: [live('ConfigMap/a', { uid: 'u-a' }), stranger('ConfigMap/b', { uid: 'u-b' })],
     members: [member('ConfigMap/a', { uid: 'u-a', from: { path: 'app/a.yaml', document: 1, line: 3 } })],
@@ -660,6 +660,7 @@ test('a deletion names the UID that was seen, and of a stranger also the version
       key: key('ConfigMap/a'),
       apiVersion: 'v1',
       uid: 'u-a',
+      resourceVersion: '7',
       isStranger: false,
       since: new Date(nowMs).toISOString(),
       layer: 4,

@@ -62,11 +62,13 @@ export interface DeleteStep {
   readonly key: Key
   readonly apiVersion: string
   readonly uid: string
-  /** For strangers: one that was changed since is not deleted. */
+  /** As it was seen. A stranger that was changed since is not deleted, a member only if it is still ours to delete. */
   readonly resourceVersion?: string
   readonly isStranger: boolean
   /** When it was first seen that nothing declares it: to be remembered while a halt holds it. */
   readonly since?: string
+  /** A person confirmed the deletion of this very object. */
+  readonly isConfirmed?: true
   readonly layer: number
   /** What it counts in the budget. */
   readonly weight: number

@@ -5,10 +5,12 @@ import { dependantsOf, hasDependants } from './dependants.ts'
 import { watchGone } from './gone-watch.ts'
 import type { PruneOptions, PruneOutcome, PruneStep } from './prune.ts'
 import { refusalOf } from './refusals.ts'
+import { whyNotOurs } from './still-ours.ts'
 import { explainStuck } from './stuck.ts'
 
 const width = 32
-const mostConflicts = 3
+/** A status may move more than once while we look; five times in a row it hardly does. */
+const mostConflicts = 5
 
 /** The deletions of one layer, all at a time. */
 export class LayerPrune {
@@ -94,7 +96,7 @@ export class LayerPrune {
     try {
       const refusal = await refusalOf(this.#client, key, this.#signal)
       if (refusal !== undefined) return this.#outcome(step, 'Refused', refusal)
-      const seenVersion = step.isStranger ? await this.#readAgain(step) : undefined
+      const seenVersion = step.isStranger ? await this.#readAgain(step) : step.resourceVersion
       const resourceVersion = step.resourceVersion ?? seenVersion
       if (step.isStranger && seenVersion !== resourceVersion) return this.#outcome(step, 'Changed', changedWhy)
       await opened
@@ -112,13 +114,17 @@ export class LayerPrune {
     }
   }
 
-  async #delete(step: PruneStep, resourceVersion: string | undefined): Promise<PruneOutcome | undefined> {
+  /** A version that is no longer current is refused by the server: then it is looked at once more what changed. */
+  async #delete(step: PruneStep, version: string | undefined): Promise<PruneOutcome | undefined> {
     const { key, uid, resource } = step
+    let resourceVersion = version
     for (let tries = 1; ; tries++) {
+      // What changes all the time goes by its UID in the end, right after the last look at it.
+      const isLastTry = !step.isStranger && tries >= mostConflicts
       try {
         await this.#client.delete(resource, refOf(key), {
           uid,
-          ...(resourceVersion === undefined ? {} : { resourceVersion }),
+          ...(resourceVersion === undefined || isLastTry ? {} : { resourceVersion }),
           // What lies below waits for the pods too: they may still mount it. In the last layer nothing does.
           propagationPolicy: !this.#isLast && hasDependants(key) ? 'Foreground' : 'Background',
           signal: this.#signal,
@@ -128,11 +134,13 @@ export class LayerPrune {
         if (!isConflict(error)) throw error
         const { metadata } = await this.#client.get(resource, refOf(key), { signal: this.#signal })
         if (metadata.uid !== uid) throw new AnotherObject()
-        if (resourceVersion !== undefined) {
+        const why = step.isStranger ? changedWhy : whyNotOurs(step, metadata, this.#options.setId)
+        if (why !== undefined) {
           this.#pending.delete(uid)
-          return this.#outcome(step, 'Changed', changedWhy)
+          return this.#outcome(step, 'Changed', why)
         }
         if (tries >= mostConflicts) throw error
+        resourceVersion = metadata.resourceVersion
       }
     }
   }

@@ -7,6 +7,7 @@ import {
   type KubeClient,
   type KubeErrorCode,
   type KubeObject,
+  type ObjectMeta,
   type ObjectRef,
   type Resource,
   resources,
@@ -17,6 +18,10 @@ import { type PruneOptions, type PruneStep, pruneAll } from './prune.ts'
 const fault = (code: KubeErrorCode, seen = 'the test refuses') =>
   new ApiError({ code, method: 'DELETE', path: '/model', seen })
 
+const setId = 'applyset-ours-v1'
+const partOf = 'applyset.kubernetes.io/part-of'
+const ours = { [partOf]: setId }
+
 interface World {
   readonly server: ModelServer
   readonly client: KubeClient
@@ -24,20 +29,25 @@ interface World {
   /** Instead of the next deletions. */
   readonly faults: (ApiError | (() => void))[]
   readonly most: () => number
+  /** Names of what was read one by one. */
+  readonly read: string[]
+  readonly change: (name: string, metadata: Partial<ObjectMeta>) => void
 }
 
 /** A server with one collection that deletes as the real one does, UID and version checked. */
 function world(...names: readonly string[]): World {
   const server = new ModelServer()
-  for (const name of names) server.put(name)
+  for (const name of names) server.put(name, ours)
   const deleted: World['deleted'] = []
   const faults: World['faults'] = []
+  const read: string[] = []
   let [underway, most] = [0, 0]
   const client = {
     list: server.list.bind(server),
     watch: server.watch.bind(server),
     get: async (_: Resource, { name }: ObjectRef): Promise<KubeObject> => {
       await Promise.resolve()
+      read.push(name)
       const found = server.objects.get(name)
       if (!found) throw fault('NotFound')
       return found
@@ -57,7 +67,12 @@ function world(...names: readonly string[]): World {
       server.remove(name)
     },
   } as unknown as KubeClient
-  return { server, client, deleted, faults, most: () => most }
+  const change: World['change'] = (name, metadata) => {
+    server.put(name, ours)
+    const object = server.objects.get(name)
+    if (object) server.objects.set(name, { ...object, metadata: { ...object.metadata, ...metadata } })
+  }
+  return { server, client, deleted, faults, most: () => most, read, change }
 }
 
 function step({ server }: World, name: string, more: Partial<PruneStep> = {}): PruneStep {
@@ -67,6 +82,7 @@ function step({ server }: World, name: string, more: Partial<PruneStep> = {}): P
     resource: resources.configMaps,
     apiVersion: 'v1',
     uid: server.objects.get(name)?.metadata.uid ?? 'none',
+    resourceVersion: server.objects.get(name)?.metadata.resourceVersion ?? 'none',
     isStranger: false,
     layer: 1,
     weight: 1,
@@ -75,15 +91,13 @@ function step({ server }: World, name: string, more: Partial<PruneStep> = {}): P
   }
 }
 
-const stranger = ({ server }: World, name: string): Partial<PruneStep> => ({
-  isStranger: true,
-  resourceVersion: server.objects.get(name)?.metadata.resourceVersion ?? '',
-})
+const stranger: Partial<PruneStep> = { isStranger: true }
 
 async function prune({ client }: World, steps: readonly PruneStep[], more: Partial<PruneOptions> = {}) {
   const gone: string[] = []
   const outcomes = await pruneAll(client, steps, {
     clock: new FakeClock(),
+    setId,
     timeoutMs: 300_000,
     signal: new AbortController().signal,
     mayGoOn: () => Promise.resolve(undefined),
@@ -111,15 +125,55 @@ test('the highest layer goes first, and the fence is asked before each', async (
   expect(asked).toEqual([0, 1, 2])
 })
 
-test('each deletion carries the UID of the plan; only those of strangers a version', async () => {
+test('each deletion carries the UID and the version of the plan; only strangers are read before', async () => {
   const here = world('member', 'stranger')
-  const { resourceVersion } = here.server.objects.get('stranger')?.metadata ?? {}
-  await prune(here, [step(here, 'member'), step(here, 'stranger', stranger(here, 'stranger'))])
+  await prune(here, [step(here, 'member'), step(here, 'stranger', stranger)])
   const carried = here.deleted.map(({ name, options: { uid, resourceVersion } }) => ({ name, uid, resourceVersion }))
   expect(carried.sort((one, other) => one.name.localeCompare(other.name))).toEqual([
-    { name: 'member', uid: 'uid-1', resourceVersion: undefined },
-    { name: 'stranger', uid: 'uid-2', resourceVersion },
+    { name: 'member', uid: 'uid-1', resourceVersion: '2' },
+    { name: 'stranger', uid: 'uid-2', resourceVersion: '3' },
   ])
+  expect(here.read).toEqual(['stranger'])
+})
+
+const owner = { apiVersion: 'v1', kind: 'Boss', name: 'b', uid: 'boss' }
+const confirm = { annotations: { 'fettle.dev/confirm-deletion': 'true' } }
+
+test.for<[string, Partial<ObjectMeta>, string]>([
+  [
+    'is marked to stay',
+    { annotations: { 'fettle.dev/keep': 'an audit' } },
+    'it is marked to stay now: fettle.dev/keep',
+  ],
+  ['was taken by another Sync', { labels: { ...ours, [partOf]: 'theirs' } }, 'it belongs to the set theirs now'],
+  ['lost our label', { labels: {} }, 'somebody took our label off it'],
+  ['got an owner', { ownerReferences: [owner] }, 'it belongs to Boss b now'],
+  ['needs a confirmation', confirm, '--confirm uid-1'],
+])('a member that %s after the plan was made stays', async ([, metadata, why]) => {
+  const here = world('one')
+  const steps = [step(here, 'one')]
+  here.change('one', metadata)
+  const { is, outcomes } = await prune(here, steps)
+  expect([is, outcomes[0]?.why]).toEqual([{ one: 'Changed' }, expect.stringContaining(why)])
+  expect(here.server.objects.size).toBe(1)
+})
+
+test('a member that changed otherwise goes by its new version, as does one whose deletion was confirmed', async () => {
+  const here = world('moved', 'confirmed')
+  const steps = [step(here, 'moved'), step(here, 'confirmed', { isConfirmed: true })]
+  here.change('moved', { annotations: { 'example.org/note': 'x' } })
+  here.change('confirmed', confirm)
+  expect((await prune(here, steps)).is).toEqual({ moved: 'Gone', confirmed: 'Gone' })
+  expect(here.deleted.every(({ options }) => options.resourceVersion !== undefined)).toBe(true)
+})
+
+test('a member whose status never rests goes in the end, by its UID and after a last look', async () => {
+  const here = world('restless')
+  const steps = [step(here, 'restless')]
+  for (let at = 0; at < 20; at++) here.faults.push(() => here.change('restless', {}))
+  expect((await prune(here, steps)).is).toEqual({ restless: 'Gone' })
+  expect(here.deleted.map(({ options }) => options)).toMatchObject([{ uid: 'uid-1' }])
+  expect(here.read).toHaveLength(4)
 })
 
 test('a layer that is not wholly gone stops what lies below', async () => {
@@ -138,7 +192,7 @@ test('a layer that is not wholly gone stops what lies below', async () => {
 
 test('a stranger that changed after the plan stays, also when it changed at the last moment', async () => {
   const here = world('before', 'during')
-  const steps = ['before', 'during'].map((name) => step(here, name, stranger(here, name)))
+  const steps = ['before', 'during'].map((name) => step(here, name, stranger))
   here.server.put('before', { changed: 'yes' })
   here.faults.push(() => here.server.put('during', { changed: 'yes' }))
   expect((await prune(here, steps)).is).toEqual({ before: 'Changed', during: 'Changed' })
@@ -147,7 +201,7 @@ test('a stranger that changed after the plan stays, also when it changed at the 
 
 test('what is gone already, or another object by now, counts as gone and is not deleted', async () => {
   const here = world('gone', 'other', 'strange')
-  const steps = [step(here, 'gone'), step(here, 'other'), step(here, 'strange', stranger(here, 'strange'))]
+  const steps = [step(here, 'gone'), step(here, 'other'), step(here, 'strange', stranger)]
   for (const name of ['gone', 'other', 'strange']) here.server.remove(name)
   here.server.put('other')
   here.server.put('strange')
@@ -162,7 +216,7 @@ test('a conflict that is none is tried again, and not for ever', async () => {
   here.faults.push(fault('Conflict'), fault('Conflict'))
   expect((await prune(here, [step(here, 'one')])).is).toEqual({ one: 'Gone' })
   const there = world('one')
-  there.faults.push(fault('Conflict'), fault('Conflict'), fault('Conflict'))
+  there.faults.push(...Array.from({ length: 5 }, () => fault('Conflict')))
   expect((await prune(there, [step(there, 'one')])).is).toEqual({ one: 'Refused' })
 })
 
@@ -219,7 +273,7 @@ test('at most 32 deletions are under way at a time', async () => {
 
 test('whatever happens between plan and deletion, only objects of the plan go', async () => {
   const names = ['a', 'b', 'c', 'd', 'e']
-  const fate = fc.constantFrom('stays', 'changes', 'goes', 'is reborn')
+  const fate = fc.constantFrom('stays', 'changes', 'is taken', 'goes', 'is reborn')
   const plan = fc.record({
     isPlanned: fc.boolean(),
     isStranger: fc.boolean(),
@@ -231,11 +285,12 @@ test('whatever happens between plan and deletion, only objects of the plan go', 
       const here = world(...names)
       const steps = plans.flatMap(({ isPlanned, isStranger, layer }, at) => {
         const name = names[at] ?? ''
-        return isPlanned ? [step(here, name, { layer, ...(isStranger ? stranger(here, name) : {}) })] : []
+        return isPlanned ? [step(here, name, { layer, ...(isStranger ? stranger : {}) })] : []
       })
       for (const [at, { fate }] of plans.entries()) {
         const name = names[at] ?? ''
-        if (fate === 'changes') here.server.put(name, { changed: 'yes' })
+        if (fate === 'changes') here.server.put(name, { ...ours, changed: 'yes' })
+        if (fate === 'is taken') here.server.put(name, { [partOf]: 'theirs' })
         if (fate === 'goes' || fate === 'is reborn') here.server.remove(name)
         if (fate === 'is reborn') here.server.put(name)
       }
@@ -246,7 +301,8 @@ test('whatever happens between plan and deletion, only objects of the plan go', 
       for (const [at, { isStranger, fate }] of plans.entries()) {
         const name = names[at] ?? ''
         const isMine = here.deleted.some((one) => one.name === name)
-        if (fate === 'is reborn' || fate === 'goes' || (fate === 'changes' && isStranger)) expect(isMine).toBe(false)
+        const isSpared = fate === 'is reborn' || fate === 'goes' || fate === 'is taken'
+        if (isSpared || (fate === 'changes' && isStranger)) expect(isMine).toBe(false)
         const outcome = outcomes.find(({ key }) => key.name === name)
         if (outcome?.is === 'Gone' && fate !== 'is reborn') expect(here.server.objects.has(name)).toBe(false)
       }

@@ -7,7 +7,7 @@ import { LayerPrune } from './layer-prune.ts'
 /** What became of one deletion. */
 export interface PruneOutcome {
   readonly key: Key
-  /** Changed: a stranger that is not what it was when the plan was made; it stays. */
+  /** Changed: it is not what it was when the plan was made, and not ours to delete any more; it stays. */
   readonly is: 'Gone' | 'Stuck' | 'Refused' | 'Changed'
   /** From the request to its end. */
   readonly seconds: number
@@ -19,6 +19,8 @@ export type PruneStep = DeleteStep & { readonly resource: Resource }
 
 export interface PruneOptions {
   readonly clock: Clock
+  /** The value of our label on members. */
+  readonly setId: string
   /** For each layer: until it can be watched, and from its last request until all is gone. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
