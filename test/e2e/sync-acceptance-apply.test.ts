@@ -30,13 +30,18 @@ async function kubectlOf({ record, namespace }: SyncScene) {
 
 test('what kubectl applied from its side becomes ours whole: a field that git drops goes', async (context) => {
   const scene = await prepareSync(context)
-  const { repository, run, plan, read } = scene
+  const { repository, run, plan, read, sync } = scene
   const kubectl = await kubectlOf(scene)
   const file = join(temporaryFolder(context), 'a.yaml')
   writeFileSync(file, configMap('a', { stays: '1', goes: '2', 'never-in-git': '3' }))
   await kubectl('apply', '-f', file)
   repository.commit('as it was, nearly', { 'a.yaml': configMap('a', { stays: '1', goes: '2' }) })
   expect((await plan()).deeds).toEqual(['adopt a'])
+  // Nobody agrees to what is not shown.
+  expect((await sync('plan')).stdout).toMatch(/ConfigMap .*\/a \(a.yaml:1\): .*; removed: data\.never-in-git$/m)
+  const diff = (await sync('diff')).stdout
+  expect(diff).toContain('data.never-in-git: "3" → (none)')
+  expect(diff).not.toContain('data.stays')
   await run(0)
   const adopted = await read<ConfigMap>(resources.configMaps, 'a')
   expect(adopted?.data).toEqual({ stays: '1', goes: '2' })
@@ -44,6 +49,28 @@ test('what kubectl applied from its side becomes ours whole: a field that git dr
   repository.commit('one less', { 'a.yaml': configMap('a', { stays: '1' }) })
   await run(0)
   expect((await read<ConfigMap>(resources.configMaps, 'a'))?.data).toEqual({ stays: '1' })
+})
+
+test('what an adoption removes of a Secret is named, and its value is not told', async (context) => {
+  const scene = await prepareSync(context)
+  const { repository, run, sync, admin, namespace, read } = scene
+  const kubectl = await kubectlOf(scene)
+  const file = join(temporaryFolder(context), 'login.yaml')
+  const secret = (data: Readonly<Record<string, string>>) =>
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: ${JSON.stringify(data)}\n`
+  writeFileSync(file, secret({ user: 'shop', password: 'canary-of-mine' }))
+  await kubectl('apply', '-f', file)
+  const bodies = (await admin.get<KubeObject>(resources.secrets, { name: 'login', namespace })) as unknown
+  const encoded = Buffer.from('canary-of-mine').toString('base64')
+  expect(JSON.stringify(bodies)).toContain(encoded)
+  repository.commit('less', { 'login.yaml': secret({ user: 'shop' }) })
+  const shown = [await sync('plan'), await sync('plan', '-o', 'json'), await sync('diff'), await run(0)]
+  expect(shown[0]?.stdout).toContain('removed: data.password')
+  expect(shown[2]?.stdout).toContain('data.password: *** → (none)')
+  for (const { stdout, stderr } of shown)
+    for (const text of ['canary-of-mine', encoded]) expect(stdout + stderr).not.toContain(text)
+  expect(await read(resources.secrets, 'login')).toMatchObject({ data: { user: expect.any(String) as string } })
+  expect(JSON.stringify(await read(resources.secrets, 'login'))).not.toContain('password')
 })
 
 test('replicas are left to an autoscaler, run after run, and the rest of the Deployment follows git', async (context) => {

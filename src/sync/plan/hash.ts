@@ -23,7 +23,7 @@ function deedText(step: Step, hashKey: HashKey): string | undefined {
       return `${name} ${bodyHash(step.declared, hashKey)}`
     case 'update':
     case 'adopt':
-      return `${name} ${step.uid} ${bodyHash(step.declared, hashKey)}`
+      return [name, step.uid, bodyHash(step.declared, hashKey), ...(step.removes ?? [])].join(' ')
     case 'delete':
       return `${name} ${step.uid}`
     case 'forget':

@@ -1,10 +1,13 @@
 import type { OwnerReference } from '../../kube/index.ts'
+import { removedByAdoption } from '../apply/adopted-fields.ts'
 import { applyRulesOf } from '../apply/annotations.ts'
+import { pathText } from '../apply/field-path.ts'
+import { liveObject } from '../apply/projection.ts'
 import type { DeclaredObject } from '../declared.ts'
 import type { Member } from '../inventory-record.ts'
 import { foreignOwner, partOfLabel } from '../observe/foreign.ts'
 import type { ObservedObject } from '../observed.ts'
-import type { Policy } from '../policy.ts'
+import { managerOf, type Policy } from '../policy.ts'
 import { standingOf } from './membership.ts'
 import { list } from './pod-references.ts'
 import { isInScope, whyUnknown } from './scope.ts'
@@ -101,7 +104,14 @@ function planAdoption(declared: DeclaredObject, live: ObservedObject, input: Pla
   const why = foreign
     ? `it is there already and is taken over from ${foreign.tool}`
     : 'it is there already and becomes ours'
-  return { do: 'adopt', uid: live.uid, fields, why }
+  const removes = removedFields(declared, live, policy)
+  return { do: 'adopt', uid: live.uid, fields, ...(removes.length > 0 ? { removes } : {}), why }
+}
+
+function removedFields(declared: DeclaredObject, live: ObservedObject, { name, adoptFrom }: Policy): readonly string[] {
+  if (live.body === undefined) return []
+  const rules = { manager: managerOf(name), adoptFrom, apiVersion: declared.apiVersion }
+  return removedByAdoption(liveObject(live), declared.body, rules).map(pathText).sort()
 }
 
 /** A person named the program, or the field manager it applies with, as one to take over from. */

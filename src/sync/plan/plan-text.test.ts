@@ -44,6 +44,25 @@ function planned(input: PlanInput): Planned {
 const { opening } = planSync(world(busy))
 const opened = planned(world({ ...busy, inventory: { ...busy.inventory, openingHash: opening?.hash ?? '' } }))
 
+test('fields that an adoption removes are named, and their values are not', () => {
+  const managedFields = [
+    {
+      ...{ manager: 'kubectl-client-side-apply', operation: 'Update' },
+      fieldsV1: { 'f:data': { 'f:a': {}, 'f:hidden': {} } },
+    },
+  ]
+  const seen = stranger('Secret/there', { metadata: { managedFields }, body: { data: { a: '1', hidden: canary } } })
+  const input = world({ declared: [declare('Secret/there', { data: { a: '1' } })], objects: [seen] })
+  const text = planText(planned(input), { isColored: false })
+  expect(text).toContain(
+    '  * Secret shop/there (there.yaml:1): it is there already and becomes ours; removed: data.hidden\n',
+  )
+  expect(text).not.toContain(canary)
+  // Who agrees to a plan agrees to that as well.
+  const without = { ...input, observed: { objects: [{ ...seen, metadata: {} }], unknown: [] } }
+  expect(planSync(without).hash).not.toBe(planSync(input).hash)
+})
+
 test('a plan for a terminal: what is lost first, reasons, places, countdowns, what to do', () => {
   expect(planText(opened, { isColored: false, nowMs })).toBe(`Delete
   - PersistentVolumeClaim shop/data: nothing declares it any more (counts as 5)

@@ -108,7 +108,7 @@ function sectionsOf({ plan: { steps }, observed }: Planned, options: PlanTextOpt
       title: 'Adopt',
       sign: '*',
       colour: 'yellow',
-      lines: lines('adopt', (step) => applyLine(step, adoptedFields(step, live.get(keyId(step.key))))),
+      lines: lines('adopt', (step) => adoptLine(step, live.get(keyId(step.key)))),
     },
     { title: 'Wait', sign: '.', colour: 'none', lines: lines('wait', (step) => waitLine(step, options.nowMs)) },
     { title: 'Forget', sign: '.', colour: 'none', lines: lines('forget', ({ key, why }) => `${keyText(key)}: ${why}`) },
@@ -137,9 +137,18 @@ function deleteLine({ key, why, weight, isStranger }: DeleteStep): string {
 const mostFields = 8
 
 function applyLine({ key, declared, why }: ApplyStep, fields: readonly string[]): string {
-  const more = fields.length > mostFields ? ` and ${fields.length - mostFields} more` : ''
-  const names = fields.length === 0 ? '' : `: ${fields.slice(0, mostFields).join(', ')}${more}`
+  const names = fields.length === 0 ? '' : `: ${namesText(fields)}`
   return `${keyText(key)} (${provenanceText(declared.from)}): ${why}${names}`
+}
+
+function adoptLine(step: AdoptStep, live: ObservedObject | undefined): string {
+  const removed = step.removes ? `; removed: ${namesText(step.removes)}` : ''
+  return `${applyLine(step, adoptedFields(step, live))}${removed}`
+}
+
+function namesText(fields: readonly string[]): string {
+  const more = fields.length > mostFields ? ` and ${fields.length - mostFields} more` : ''
+  return `${fields.slice(0, mostFields).join(', ')}${more}`
 }
 
 /** Each field gets a new owner. Worth telling are those that get another value. */

@@ -48,6 +48,8 @@ export interface LiveWrite {
   readonly do: 'update' | 'adopt'
   readonly uid: string
   readonly fields: readonly string[]
+  /** Fields that become ours by the adoption and go at once, because git does not declare them. */
+  readonly removes?: readonly string[]
   /** Its manifest says that it is deleted and made anew, instead of any change. It counts like a deletion. */
   readonly replaces?: true
 }
