@@ -8,7 +8,7 @@ import { apiServerUrl, type ClusterRecord } from './cluster-record.ts'
 
 /** What the proxy does to requests that match. Each fault is used up after `count` requests. */
 export interface InjectedFault {
-  readonly status: 410 | 429 | 500 | 503
+  readonly status: 403 | 410 | 429 | 500 | 503
   readonly count: number
   readonly matches?: (request: { readonly method: string; readonly path: string }) => boolean
   readonly retryAfterSeconds?: number
@@ -140,7 +140,13 @@ export async function startFaultProxy(
 
 /** The bodies that the API server itself would send, so that clients cannot tell. */
 function respondWithFault(response: ServerResponse, fault: InjectedFault): void {
-  const reasons = { 410: 'Expired', 429: 'TooManyRequests', 500: 'InternalError', 503: 'ServiceUnavailable' } as const
+  const reasons = {
+    403: 'Forbidden',
+    410: 'Expired',
+    429: 'TooManyRequests',
+    500: 'InternalError',
+    503: 'ServiceUnavailable',
+  } as const
   const body = JSON.stringify({
     kind: 'Status',
     apiVersion: 'v1',

@@ -14,6 +14,7 @@ import { observe } from './observe/observe.ts'
 import type { Observation, ObservedObject } from './observed.ts'
 import { contentDigest } from './plan/hash.ts'
 import { planSync } from './plan/plan-sync.ts'
+import { isInScope } from './plan/scope.ts'
 import type { Difference, Plan } from './plan/steps.ts'
 import { managerOf, type Permits, type Policy } from './policy.ts'
 import { render } from './render/render.ts'
@@ -218,18 +219,21 @@ function kindNameOf({ apiVersion, key }: { readonly apiVersion: string; readonly
 }
 
 /** Members are known by their kinds; who wants to know of strangers has to look everywhere. */
-function scopeOf(
-  set: DeclaredSet,
-  { members }: Inventory,
-  { namespaces, mode }: Policy,
-): Parameters<typeof observe>[2] {
+function scopeOf(set: DeclaredSet, { members }: Inventory, policy: Policy): Parameters<typeof observe>[2] {
+  const { namespaces, mode } = policy
   const kinds = new Map<string, KindName>()
   for (const one of [...members, ...set.objects]) kinds.set(`${one.apiVersion} ${one.key.kind}`, kindNameOf(one))
   const looks = [...kinds.values(), ...alwaysLooked]
   const secrets = set.objects.filter(({ key }) => key.kind === 'Secret' && key.group === '')
   return {
+  const namespaceObjects = [...members, ...set.objects]
+    .map(({ key }) => key)
+    .filter((key) => key.kind === 'Namespace' && key.group === '' && isInScope(key, policy))
+    .map(({ name }) => name)
     namespaces,
     kinds: mode === 'adopt' ? looks : 'all',
+    namespaceObjects,
+    needed: [...new Map(set.objects.map((one) => [`${one.apiVersion} ${one.key.kind}`, kindNameOf(one)])).values()],
     full: looks,
     declaredSecrets: new Set([...secrets, ...members].map(({ key }) => keyId(key))),
   }

@@ -20,6 +20,10 @@ export interface ObserveScope {
   readonly kinds: 'all' | readonly KindName[]
   /** Of these the whole objects, in this version; if one is named in several, the last one counts. */
   readonly full: readonly KindName[]
+  /** Namespaces to be seen as objects, besides those of the scope, by name: nothing in them is looked at. */
+  readonly namespaceObjects?: readonly string[]
+  /** Without these nothing can be said at all: a fault that passes is thrown, and does not make them unknown. */
+  readonly needed?: readonly KindName[]
   /** Secrets whose values are kept, by keyId. */
   readonly declaredSecrets: ReadonlySet<string>
 }
@@ -94,10 +98,10 @@ function withCompanions(names: readonly KindName[]): readonly string[] {
   return names.flatMap((name) => [nameId(name), ...(companions[nameId(name)] ?? []).map(nameId)])
 }
 
-function nameId({ apiVersion, kind }: KindName): string {
+export function nameId({ apiVersion, kind }: KindName): string {
   return `${groupOf(apiVersion)} ${kind}`
 }
 
-function servedId({ resource }: ServedKind): string {
+export function servedId({ resource }: Pick<ServedKind, 'resource'>): string {
   return `${resource.group} ${resource.kind}`
 }

@@ -218,6 +218,26 @@ describe('unknown, never empty', () => {
   })
 })
 
+describe('a fault that passes', () => {
+  const needed = [{ apiVersion: 'v1', kind: 'ConfigMap' }]
+  test.for<[string, Reply, string]>([
+    ['an ill server', refusal(500, 'InternalError', 'etcd is ill'), 'Server'],
+    ['a server behind it that is away', refusal(503, 'ServiceUnavailable', 'not now'), 'Unavailable'],
+  ])('says nothing about what git declares, so there is no observation: %s', async ([, reply, code]) => {
+    const { client } = await cluster({ [configMapsPath]: reply, [secretsPath]: list() })
+    const catalog = catalogOf(configMaps, secrets)
+    await expect(observe(client, catalog, { ...all, needed }, signal)).rejects.toMatchObject({ code })
+    const others = { ...all, needed: [{ apiVersion: 'v1', kind: 'Secret' }] }
+    expect((await observe(client, catalog, others, signal)).unknown).toMatchObject([{ kind: 'ConfigMap' }])
+  })
+
+  test('is none if a right is missing: that is told of the kind', async () => {
+    const { client } = await cluster({ [configMapsPath]: refusal(403, 'Forbidden', 'no right') })
+    const { unknown } = await observe(client, catalogOf(configMaps), { ...all, needed }, signal)
+    expect(unknown).toMatchObject([{ kind: 'ConfigMap' }])
+  })
+})
+
 describe('one object under two groups', () => {
   const one = served('', 'events', 'Event')
   const other = served('events.k8s.io', 'events', 'Event')
@@ -273,6 +293,24 @@ describe('the namespace itself', () => {
     expect(objects.map(({ body }) => body !== undefined)).toEqual(hasBody === undefined ? [] : [hasBody])
     expect(unknown.map(({ kind }) => kind)).toEqual(missing)
   })
+})
+
+test('other namespaces are seen by name, once, and nothing in them', async () => {
+  const namespace = (name: string) => json(200, { metadata: { name, uid: `uid-${name}` } })
+  const { client, asked } = await cluster({
+    [configMapsPath]: list(),
+    '/api/v1/namespaces/shop': namespace('shop'),
+    '/api/v1/namespaces/other': namespace('other'),
+    '/api/v1/namespaces/gone': refusal(404, 'NotFound', 'none'),
+  })
+  const scope = {
+    ...all,
+    full: [{ apiVersion: 'v1', kind: 'Namespace' }],
+    namespaceObjects: ['other', 'gone', 'shop', 'Not/A-Name'],
+  }
+  const { objects, unknown } = await observe(client, catalogOf(configMaps), scope, signal)
+  expect([texts(objects), unknown]).toEqual([['Namespace shop', 'Namespace other'], []])
+  expect([asked('/api/v1/namespaces/shop').length, asked('/api/v1/namespaces/other/configmaps').length]).toEqual([1, 0])
 })
 
 test('sixteen lists at a time', async () => {

@@ -1,10 +1,18 @@
-import { ApiError, isGone, isNotFound, type KubeClient, type KubeErrorCode, resources } from '../../kube/index.ts'
+import {
+  ApiError,
+  isGone,
+  isNotFound,
+  isRetryable,
+  type KubeClient,
+  type KubeErrorCode,
+  resources,
+} from '../../kube/index.ts'
 import type { Json } from '../json.ts'
 import type { Catalog, Observation, ServedKind, UnknownKind } from '../observed.ts'
 import type { KnownCatalog } from './catalog.ts'
 import { inParallel } from './in-parallel.ts'
 import { listAt, objectAt, textAt } from './json-parts.ts'
-import { type Look, looksOf, type ObserveScope } from './looks.ts'
+import { type Look, looksOf, nameId, type ObserveScope, servedId } from './looks.ts'
 import { type ListedItem, observedObject, type Seen, withoutDoubles } from './observed-object.ts'
 
 const listsAtATime = 16
@@ -27,9 +35,11 @@ export async function observe(
 ): Promise<Observation> {
   for (const name of scope.namespaces) assertNamespace(name)
   const { looks, unknown } = looksOf(catalog, scope)
+  // What cannot be the name of one is not there.
+  const namespaces = new Set([...scope.namespaces, ...(scope.namespaceObjects ?? []).filter(isNamespace)])
   const asks = [
     ...looks.map((look) => () => listed(client, look, scope, signal)),
-    ...scope.namespaces.map((name) => () => namespaceItself(client, name, scope, signal)),
+    ...[...namespaces].map((name) => () => namespaceItself(client, name, scope, signal)),
   ]
   const answers = await inParallel(asks, listsAtATime, (ask) => ask())
   const failures = answers.flatMap((answer) => ('unknown' in answer ? [answer.unknown] : []))
@@ -45,7 +55,7 @@ async function listed(client: KubeClient, look: Look, scope: ObserveScope, signa
     return { seen: (await allItems(client, look, signal)).flatMap((item) => seenAs(item, served, isFull, scope)) }
   } catch (error) {
     const { group, kind } = served.resource
-    return { unknown: { group, kind, why: whyNot(error, look) } }
+    return { unknown: { group, kind, why: whyNot(error, look, scope) } }
   }
 }
 
@@ -105,7 +115,7 @@ async function namespaceItself(
     return { seen: seenAs(item, served, isNamed, scope) }
   } catch (error) {
     if (isNotFound(error)) return { seen: [] }
-    const why = whyNot(error, { served, isFull: isNamed })
+    const why = whyNot(error, { served, isFull: isNamed }, scope)
     return isNamed ? { unknown: { group: '', kind: 'Namespace', why } } : { seen: [] }
   }
 }
@@ -115,9 +125,13 @@ function seenAs(item: ListedItem, served: ServedKind, isFull: boolean, scope: Ob
   return object ? [{ object, isFull }] : []
 }
 
-/** A sentence for one list that failed. What makes all of them fail is no matter of a kind and is thrown on. */
-function whyNot(error: unknown, { served, namespace }: Look): string {
+/**
+ * A sentence for one list that failed. What makes all of them fail is no matter of a kind and is thrown on; so is what
+ * may be over in a moment, if git declares the kind: it says nothing about the commit.
+ */
+function whyNot(error: unknown, { served, namespace }: Look, { needed = [] }: ObserveScope): string {
   if (!(error instanceof ApiError) || generalFailures.has(error.code)) throw error
+  if (isRetryable(error) && needed.some((one) => nameId(one) === servedId(served))) throw error
   const place = namespace === undefined ? '' : ` in namespace ${namespace}`
   if (error.code === 'NotFound') return `${served.resource.plural} are served no more; they were a moment ago`
   return `${served.resource.plural} cannot be listed${place}: ${error.seen}`
@@ -125,8 +139,12 @@ function whyNot(error: unknown, { served, namespace }: Look): string {
 
 /** A name like `..` would lead to another list than the one that was meant. */
 function assertNamespace(name: string): void {
-  if (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) return
+  if (isNamespace(name)) return
   throw new Error(`"${name}" cannot be a namespace: only lower-case letters, digits and - inside the name are allowed`)
+}
+
+function isNamespace(name: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)
 }
 
 function oncePerKind(unknown: readonly UnknownKind[]): readonly UnknownKind[] {
