@@ -10,7 +10,7 @@ import { isObject } from './json.ts'
 import { type Key, keyId, keyText } from './key.ts'
 import { type KnownCatalog, readCatalog } from './observe/catalog.ts'
 import type { Observation, ObservedObject } from './observed.ts'
-import { isReplacement } from './plan/allowed.ts'
+import { isReplacement, whyNotReplaced } from './plan/allowed.ts'
 import { weightOf } from './plan/budget.ts'
 import { annotationsOf, waveOf } from './plan/explicit-edges.ts'
 import type { ApplyStep } from './plan/steps.ts'
@@ -29,8 +29,8 @@ export class StepApplier {
   readonly remarks: string[] = []
   /** Objects that were deleted and made anew. */
   replaced = 0
-  /** What they count in the budget, beyond what the plan knew. */
-  #unplanned = 0
+  /** Those of them that the plan did not know, and what they count in the budget. */
+  #unplanned = { count: 0, weight: 0 }
   readonly #found: Survey
   readonly #ports: SyncPorts
   readonly #settings: SyncSettings
@@ -110,19 +110,13 @@ export class StepApplier {
     } catch (error) {
       const isRefused = error instanceof ApplyFault && error.code === 'Immutable'
       if (!live || !isRefused || replaceRuleOf(declared).when === 'never') throw error
-      if (!this.#mayReplace(step.key)) throw overBudget(declared, error)
+      const why = whyNotReplaced(this.#found.plan, step.key, this.#unplanned)
+      if (why !== undefined) throw notReplaced(declared, error, why)
+      const { count, weight } = this.#unplanned
+      this.#unplanned = { count: count + 1, weight: weight + weightOf(step.key) }
       this.remarks.push(`${keyText(step.key)} is replaced: ${error.message}`)
       return replace(live)
     }
-  }
-
-  /** The server alone knows that it has to be deleted, so the plan has not counted it. */
-  #mayReplace(key: Key): boolean {
-    const { halts, budget } = this.#found.plan
-    const weight = weightOf(key)
-    if (halts.length > 0 || budget.used + this.#unplanned + weight > budget.limit) return false
-    this.#unplanned += weight
-    return true
   }
 
   /** What a step names as its need, or as an earlier wave, has to work, not only to exist; so has the kind that it is of. */
@@ -197,9 +191,10 @@ export function isAutoscaled({ kind, name, namespace }: Key, { objects, unknown 
 
 const scaler = 'HorizontalPodAutoscaler'
 
-function overBudget(declared: DeclaredObject, { what, fields }: ApplyFault): ApplyFault {
-  const why = `${what}. To make it anew is to delete it, and no deletion is left in the budget: allow it with --allow-deletes`
-  return new ApplyFault(declared, { code: 'Immutable', isPermanent: true, fields, what: why })
+function notReplaced(declared: DeclaredObject, { what, fields }: ApplyFault, why: string): ApplyFault {
+  const whole = `${what}. To make it anew is to delete it, and ${why}`
+  // An hour passes, and so do most halts.
+  return new ApplyFault(declared, { code: 'Immutable', isPermanent: false, fields, what: whole })
 }
 
 const mostAttempts = 4

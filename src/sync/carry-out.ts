@@ -6,10 +6,20 @@ import { provenanceText } from './declared.ts'
 import type { InventoryStore } from './inventory/store.ts'
 import type { Inventory, VerdictIs } from './inventory-record.ts'
 import { type Key, keyId, keyText } from './key.ts'
-import { allowedDeletions, allowedWrites } from './plan/allowed.ts'
+import { allowedDeletions, allowedWrites, heldReplacements, isReplacement } from './plan/allowed.ts'
 import type { ApplyStep, DeleteStep, Plan } from './plan/steps.ts'
 import { type PruneOutcome, pruneAll } from './prune/prune.ts'
-import { announced, inForce, unproven, waiting, withApplied, withDeletions, without, withVerdict } from './record.ts'
+import {
+  announced,
+  earlierDeletions,
+  inForce,
+  unproven,
+  waiting,
+  withApplied,
+  withDeletions,
+  without,
+  withVerdict,
+} from './record.ts'
 import { remembered, type Survey, type SyncPorts, type SyncSettings } from './survey.ts'
 import { Superseded, waitUnlessSuperseded } from './wait-unless-superseded.ts'
 
@@ -46,8 +56,12 @@ class CarryingOut {
   readonly #signal: AbortSignal
   readonly #applier: StepApplier
   readonly #startedMs: number
+  /** Deletions of earlier plans. */
+  readonly #earlier: readonly string[]
   #inventory: Inventory
   #hashKey: Buffer
+  /** Deletions of this plan that were begun, besides replacements. */
+  #begun = 0
 
   constructor(found: Survey, ports: SyncPorts, settings: SyncSettings, signal: AbortSignal) {
     this.#found = found
@@ -56,6 +70,7 @@ class CarryingOut {
     this.#signal = signal
     this.#applier = new StepApplier(found, ports, settings, signal)
     this.#inventory = found.memory.inventory
+    this.#earlier = earlierDeletions(found.memory.inventory, found.plan)
     this.#hashKey = found.memory.hashKey
     this.#startedMs = ports.clock.now()
   }
@@ -69,15 +84,22 @@ class CarryingOut {
     const halted = plan.halts.map(({ message, remedy }) => `${message}; ${remedy}`)
     const applies = allowedWrites(plan, policy)
     const removes = allowedDeletions(plan, policy)
-    if (applies.length + removes.length + forgets.length === 0) return this.#settle(halted)
-    if (removes.length > 0 || applies.some((step) => step.do !== 'update' || step.replaces) || this.#found.memory.isNew)
-      await this.#save(announced(this.#inventory, plan, tip.sha, this.#now()))
+    const held = heldReplacements(plan).map(heldText)
+    if (applies.length + removes.length + forgets.length === 0)
+      return held.length > 0 ? this.#fail([...held, ...halted]) : this.#settle(halted)
+    if (
+      removes.length > 0 ||
+      applies.some((step) => step.do !== 'update' || step.replaces) ||
+      this.#found.memory.isNew
+    ) {
+      const deletions = removes.length + applies.filter(isReplacement).length
+      await this.#save(announced(this.#inventory, plan, tip.sha, this.#now(), deletions))
+    }
     if (this.#found.memory.isNew) await this.#learnKey()
     const applied = await this.#applier.apply(applies, this.#hashKey)
     const outage = outageOf(applied)
     if (outage) throw outage
-    this.#inventory = withApplied(this.#inventory, applied.done, tip.sha)
-    this.#inventory = withDeletions(this.#inventory, this.#applier.replaced, this.#ports.clock.now())
+    this.#inventory = this.#counted(withApplied(this.#inventory, applied.done, tip.sha))
     if (applied.failed.length > 0 && applied.failed.every(isSuperseded)) return this.#giveWay(applied)
     const failures = applied.failed.map(({ step, error }) => failureText(step, error))
     if (failures.length > 0) {
@@ -85,20 +107,22 @@ class CarryingOut {
       const outcome = await this.#fail([...failures, ...left], applied)
       return applied.failed.every(isPermanent) ? { ...outcome, isPermanent: true } : outcome
     }
-    const unhealthy = await this.#untilHealthy(removes.length > 0, applied)
-    if (unhealthy === 'superseded') return this.#giveWay(applied)
-    if (unhealthy.length > 0) return this.#fail(unhealthy, applied)
-    const pruned = await this.#prune(removes)
-    const stuck = pruned.filter(({ is }) => is !== 'Gone')
-    const begun = pruned.filter(({ is }) => is === 'Gone' || is === 'Stuck')
-    this.#inventory = without(this.#inventory, [
-      ...forgets,
-      ...pruned.filter(({ is }) => is === 'Gone').map(({ key }) => key),
-    ])
-    this.#inventory = withDeletions(this.#inventory, begun.length, this.#ports.clock.now())
-    if (stuck.length > 0) return this.#fail(stuck.map(stuckText), applied, pruned)
+    // Whatever comes first: a commit that is not healthy has failed.
+    const early = policy.deletion.pruneAfter === 'healthy' ? undefined : await this.#prune(removes)
+    const unhealthy = await this.#untilHealthy(applied)
+    if (unhealthy === 'superseded') return this.#giveWay(applied, early)
+    if (unhealthy.length > 0) return this.#fail([...stuckTexts(early ?? []), ...unhealthy], applied, early)
+    const pruned = early ?? (await this.#prune(removes))
+    this.#inventory = without(this.#inventory, forgets)
+    const problems = [...stuckTexts(pruned), ...held]
+    if (problems.length > 0) return this.#fail([...problems, ...halted], applied, pruned)
     await this.#conclude(halted, pruned.length > 0, applied)
     return this.#outcome('Applied', halted, applied, pruned)
+  }
+
+  /** What was announced is replaced by what was done. */
+  #counted(inventory: Inventory): Inventory {
+    return withDeletions(inventory, this.#earlier, this.#applier.replaced + this.#begun, this.#ports.clock.now())
   }
 
   /** Nothing to do; a new commit is remembered all the same, and so are countdowns. */
@@ -108,7 +132,7 @@ class CarryingOut {
     const isWaitingNew = JSON.stringify(next) !== JSON.stringify(this.#inventory)
     const isSettled = commits.length === 0 && this.#inventory.underway === undefined && !this.#isTipFailed
     if (isSettled && !isWaitingNew && !memory.isNew) return this.#outcome('Quiet', halted)
-    const unhealthy = await this.#untilHealthy(false)
+    const unhealthy = await this.#untilHealthy()
     if (unhealthy === 'superseded') return this.#giveWay()
     if (unhealthy.length > 0) return this.#fail(unhealthy)
     this.#inventory = next
@@ -122,18 +146,24 @@ class CarryingOut {
     const is = applied ? 'Applied' : 'NoChange'
     const notes = [...halted, ...failedBefore(this.#inventory, tip)]
     const verdict = { ...this.#figures(applied), ...(notes.length > 0 ? { why: notes.join('; ') } : {}) }
-    const told = withVerdict(inForce(waiting(this.#inventory, plan), tip.sha, set), named, is, verdict, this.#now())
+    const told = withVerdict(
+      inForce(waiting(this.#inventory, plan), tip.sha, set, plan),
+      named,
+      is,
+      verdict,
+      this.#now(),
+    )
     await this.#save(told, isNarrowed)
   }
 
   /** A newer commit is there, and is a whole truth by itself: it decides what becomes of this one, and has its health to prove. */
-  async #giveWay(applied?: LayersOutcome<Applied>): Promise<Outcome> {
+  async #giveWay(applied?: LayersOutcome<Applied>, pruned: readonly PruneOutcome[] = []): Promise<Outcome> {
     const { commits, tip } = this.#found
     const why = 'a newer commit came before it was seen to be healthy'
     const verdict = { why, ...this.#figures(applied) }
     const { underway: _, ...ended } = this.#inventory
     await this.#save(withVerdict(ended, commits.length > 0 ? commits : [tip], 'Superseded', verdict, this.#now()))
-    return this.#outcome('Superseded', [], applied)
+    return this.#outcome('Superseded', [], applied, pruned)
   }
 
   /** What was applied stays, nothing is deleted, and the commit has its verdict. */
@@ -151,12 +181,8 @@ class CarryingOut {
   }
 
   /** What was changed now, and what an earlier run changed and nobody saw healthy. */
-  async #untilHealthy(
-    hasDeletes: boolean,
-    applied?: LayersOutcome<Applied>,
-  ): Promise<readonly string[] | 'superseded'> {
-    const { policy, healthTimeoutMs } = this.#settings
-    if (hasDeletes && policy.deletion.pruneAfter !== 'healthy') return []
+  async #untilHealthy(applied?: LayersOutcome<Applied>): Promise<readonly string[] | 'superseded'> {
+    const { healthTimeoutMs } = this.#settings
     const changed = [...(applied?.done.values() ?? [])]
       .filter(({ result }) => result.outcome !== 'unchanged' && result.uid !== '')
       .map(({ step, result }) => ({
@@ -191,14 +217,19 @@ class CarryingOut {
     if (steps.length === 0) return []
     const { client, clock, report } = this.#ports
     const targets = steps.map((step) => ({ ...step, resource: this.#applier.resourceOf(step) }))
-    return pruneAll(client, targets, {
+    const outcomes = await pruneAll(client, targets, {
       clock,
+      setId: this.#found.memory.setId,
       timeoutMs: this.#settings.deleteTimeoutMs,
       signal: this.#signal,
       mayGoOn: () => this.#store.whyStop(this.#signal),
       onGone: (key) => report(`gone: ${keyText(key)}`),
       onProgress: report,
     })
+    this.#begun += outcomes.filter(({ is }) => is === 'Gone' || is === 'Stuck').length
+    const gone = outcomes.filter(({ is }) => is === 'Gone').map(({ key }) => key)
+    this.#inventory = this.#counted(without(this.#inventory, gone))
+    return outcomes
   }
 
   get #isTipFailed(): boolean {
@@ -219,7 +250,6 @@ class CarryingOut {
   async #learnKey(): Promise<void> {
     const { hashKey } = await remembered(this.#store, this.#settings.policy, this.#signal)
     this.#hashKey = hashKey
-      setId: this.#found.memory.setId,
   }
 
   #now(): string {
@@ -298,6 +328,10 @@ function failureText({ key, declared }: ApplyStep, error: unknown): string {
   return `${keyText(key)} (${provenanceText(declared.from)}): ${why}`
 }
 
-function stuckText({ key, why }: PruneOutcome): string {
-  return `${keyText(key)} is not gone: ${why}`
+function stuckTexts(pruned: readonly PruneOutcome[]): readonly string[] {
+  return pruned.filter(({ is }) => is !== 'Gone').map(({ key, why }) => `${keyText(key)} is not gone: ${why}`)
+}
+
+function heldText({ key, declared }: ApplyStep): string {
+  return `${keyText(key)} (${provenanceText(declared.from)}) is as it was: it is deleted and made anew instead of changed, and nothing may be deleted now`
 }

@@ -3,16 +3,22 @@ import type { DeclaredObject, DeclaredSet } from './declared.ts'
 import type { Inventory, Member, Verdict, VerdictIs } from './inventory-record.ts'
 import { type Key, keyId } from './key.ts'
 import { keepMarkOf } from './observe/keep-marks.ts'
-import { isOtherContent } from './plan/hash.ts'
+import { isOtherContent, isOtherPlace, withPlaceInForce } from './plan/hash.ts'
 import { textsAt } from './plan/pod-references.ts'
-import type { ApplyStep, Plan } from './plan/steps.ts'
+import type { ApplyStep, Plan, Step } from './plan/steps.ts'
 import type { Commit } from './source/open-source.ts'
 
 const mostVerdicts = 100
 const hourMs = 3_600_000
 
-/** What is remembered before the first write: everything that may exist after it. */
-export function announced(inventory: Inventory, plan: Plan, revision: string, now: string): Inventory {
+/** What is remembered before the first write: everything that may exist after it, and the deletions that may be made by then. */
+export function announced(
+  inventory: Inventory,
+  plan: Plan,
+  revision: string,
+  now: string,
+  deletions: number,
+): Inventory {
   const known = new Set(inventory.members.map(({ key }) => keyId(key)))
   const coming = plan.steps.flatMap((step): Member[] =>
     (step.do === 'create' || step.do === 'adopt') && !known.has(keyId(step.key))
@@ -22,6 +28,7 @@ export function announced(inventory: Inventory, plan: Plan, revision: string, no
   return {
     ...waiting(inventory, plan),
     members: [...inventory.members, ...coming],
+    deletions: [...earlierDeletions(inventory, plan), ...times(deletions, now)],
     underway: { planHash: plan.hash, revision, since: now },
   }
 }
@@ -47,13 +54,6 @@ export function waiting(inventory: Inventory, plan: Plan): Inventory {
   }
 }
 
-export function withApplied(
-  inventory: Inventory,
-  applied: ReadonlyMap<string, { readonly step: ApplyStep; readonly result: Applied }>,
-  revision: string,
-): Inventory {
-  return {
-    ...inventory,
 /**
  * An opening list on which nothing is left, because it was approved or there was nothing, is settled for all strangers
  * to come; not so one with strangers that nobody could see or judge yet. Then the approval counts for this very list.
@@ -65,6 +65,13 @@ function opened({ approvals }: Inventory, opening: Plan['opening']): Partial<Inv
   return isNew ? { approvals: [...approvals, opening.hash] } : {}
 }
 
+export function withApplied(
+  inventory: Inventory,
+  applied: ReadonlyMap<string, { readonly step: ApplyStep; readonly result: Applied }>,
+  revision: string,
+): Inventory {
+  return {
+    ...inventory,
     members: inventory.members.map((member): Member => {
       const done = applied.get(keyId(member.key))
       if (!done) return member
@@ -95,11 +102,27 @@ export function without(inventory: Inventory, gone: readonly Key[]): Inventory {
   return { ...inventory, members: inventory.members.filter(({ key }) => !ids.has(keyId(key))) }
 }
 
-/** The budget of an hour counts them. */
-export function withDeletions(inventory: Inventory, count: number, nowMs: number): Inventory {
-  const now = new Date(nowMs).toISOString()
-  const recent = inventory.deletions.filter((at) => nowMs - Date.parse(at) < hourMs)
-  return { ...inventory, deletions: [...recent, ...Array.from({ length: count }, () => now)] }
+/**
+ * Those of earlier plans. What a run announced and died over counts as done, except if this is the same plan still: had
+ * one of its deletions happened, it would be another one.
+ */
+export function earlierDeletions({ deletions, underway }: Inventory, { hash }: Pick<Plan, 'hash'>): readonly string[] {
+  return underway?.planHash === hash ? deletions.filter((at) => at !== underway.since) : deletions
+}
+
+/** The budget of an hour counts them. So many were made in the end, whatever was announced. */
+export function withDeletions(
+  inventory: Inventory,
+  earlier: readonly string[],
+  count: number,
+  nowMs: number,
+): Inventory {
+  const recent = earlier.filter((at) => nowMs - Date.parse(at) < hourMs)
+  return { ...inventory, deletions: [...recent, ...times(count, new Date(nowMs).toISOString())] }
+}
+
+function times(count: number, at: string): readonly string[] {
+  return Array.from({ length: count }, () => at)
 }
 
 /** Every commit gets its verdict: the last one its own, those before it were overtaken. */
@@ -142,7 +165,25 @@ function named({ sha, author, subject }: Commit): Pick<Verdict, 'revision' | 'au
  * The commit is in force: all of it was applied, and what it no longer declares is gone or waits. Of a commit that is
  * read otherwise than before, the first content stays on record: else the next plan would delete what this one may not.
  */
-export function inForce(inventory: Inventory, revision: string, set: Pick<DeclaredSet, 'digest'>): Inventory {
+export function inForce(
+  inventory: Inventory,
+  revision: string,
+  { digest }: Pick<DeclaredSet, 'digest'>,
+  plan: Pick<Plan, 'steps' | 'halts'>,
+): Inventory {
   const { underway: _, ...rest } = inventory
-  return isOtherContent(inventory, revision, set.digest) ? rest : { ...rest, revision, digest: set.digest }
+  if (isOtherContent(inventory, revision, digest)) return rest
+  const isOpen = isOtherPlace(inventory, digest) && isMoveOpen(inventory, plan)
+  return { ...rest, revision, digest: isOpen ? withPlaceInForce(inventory, digest) : digest }
+}
+
+/** Members that the new place does not declare are still there, and nobody has agreed that they go: it is asked when their time comes. */
+function isMoveOpen({ members }: Inventory, { steps, halts }: Pick<Plan, 'steps' | 'halts'>): boolean {
+  if (halts.some(({ reason }) => reason === 'SourceChanged')) return true
+  const isAgreed = steps.some((step) => step.do === 'delete' && !step.isStranger)
+  const known = new Set(members.map(({ key }) => keyId(key)))
+  const isLeft = (step: Step) =>
+    (step.do === 'wait' && !step.isStranger && step.waitsFor !== 'removal') ||
+    (step.do === 'keep' && step.rule === 'unknown' && known.has(keyId(step.key)))
+  return !isAgreed && steps.some(isLeft)
 }

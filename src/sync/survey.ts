@@ -122,7 +122,7 @@ export async function survey(
   const catalog = await withLateKinds(client, clock, offered, inventory.members.map(kindNameOf), signal)
   const commits = await commitsSince(source, memory, tip, settings, signal)
   if (files instanceof SourceFault) throw new SyncRejected(files.message, [], { memory, commits }, { cause: files })
-  const set = declaredBy(files, catalog, settings, { memory, commits })
+  const set = declaredBy(files, catalog, settings, { memory, commits }, source.remote)
   const observed = await observe(client, catalog, scopeOf(set, inventory, policy), signal)
   const members = new Map(inventory.members.map((member) => [keyId(member.key), member]))
   const plan = planSync({
@@ -184,6 +184,7 @@ function declaredBy(
   catalog: KnownCatalog,
   { policy, path, namespaceRule, ignoreFiles }: SyncSettings,
   judged: Judged,
+  url = '',
 ): DeclaredSet {
   const rendered = render(files, {
     root: path,
@@ -198,7 +199,7 @@ function declaredBy(
   })
   if ('set' in rendered) {
     const { objects, digest } = rendered.set
-    const reading = { path, ignoreFiles, namespaceRule, namespaces: policy.namespaces }
+    const reading = { url, path, ignoreFiles, namespaceRule, namespaces: policy.namespaces }
     return { objects, digest: contentDigest(digest, reading) }
   }
   const count = rendered.problems.length
@@ -225,15 +226,15 @@ function scopeOf(set: DeclaredSet, { members }: Inventory, policy: Policy): Para
   for (const one of [...members, ...set.objects]) kinds.set(`${one.apiVersion} ${one.key.kind}`, kindNameOf(one))
   const looks = [...kinds.values(), ...alwaysLooked]
   const secrets = set.objects.filter(({ key }) => key.kind === 'Secret' && key.group === '')
-  return {
   const namespaceObjects = [...members, ...set.objects]
     .map(({ key }) => key)
     .filter((key) => key.kind === 'Namespace' && key.group === '' && isInScope(key, policy))
     .map(({ name }) => name)
+  return {
     namespaces,
-    kinds: mode === 'adopt' ? looks : 'all',
     namespaceObjects,
     needed: [...new Map(set.objects.map((one) => [`${one.apiVersion} ${one.key.kind}`, kindNameOf(one)])).values()],
+    kinds: mode === 'adopt' ? looks : 'all',
     full: looks,
     declaredSecrets: new Set([...secrets, ...members].map(({ key }) => keyId(key))),
   }

@@ -151,6 +151,47 @@ spec:
   })
 })
 
+test('before mode total is agreed to, what cannot be changed is made anew as in mode adopt', async (context) => {
+  const { repository, run, runLater, read, admin, namespace } = await prepareSync(context)
+  const job = (image: string) => `apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate}
+spec:
+  suspend: true
+  template:
+    spec: {restartPolicy: Never, containers: [{name: main, image: "${image}"}]}
+`
+  repository.commit('a job', { 'job.yaml': job('example.org/migrate:1') })
+  await run(0)
+  await admin.create<KubeObject>(resources.configMaps, { metadata: { name: 'stranger', namespace } })
+  const before = await read(resources.jobs, 'migrate')
+  repository.commit('another', { 'job.yaml': job('example.org/migrate:2') })
+  const { stdout } = await runLater(70, 3, '--mode', 'total')
+  expect(stdout).toContain('migrate is replaced')
+  expect((await read(resources.jobs, 'migrate'))?.metadata.uid).not.toBe(before?.metadata.uid)
+  expect(await read(resources.configMaps, 'stranger')).toBeDefined()
+})
+
+test('what a halt keeps from being made anew is told, and the commit is not in force', async (context) => {
+  const { repository, run, read, sync, configMaps } = await prepareSync(context)
+  const always = (value: string) => configMap('a', { value }, ', annotations: {fettle.dev/replace: always}')
+  repository.commit('one', { 'a.yaml': always('1') })
+  await run(0)
+  const { uid } = (await read(resources.configMaps, 'a'))?.metadata ?? {}
+  repository.commit('two', { 'a.yaml': always('2'), ...configMapFiles('new') })
+  for (const attempt of ['first', 'second']) {
+    const { stdout } = await run(1, '--max-deletes', '0')
+    expect(stdout, attempt).toMatch(/problem {2}ConfigMap .*\/a \(a.yaml:1\) is as it was/)
+    expect(stdout, attempt).not.toContain('is there')
+  }
+  expect(await configMaps('new')).toEqual(['new'])
+  expect(await read<ConfigMap>(resources.configMaps, 'a')).toMatchObject({ metadata: { uid }, data: { value: '1' } })
+  expect((await sync('history')).stdout).toMatch(/Failed +two/)
+  await run(0)
+  expect((await read<ConfigMap>(resources.configMaps, 'a'))?.data).toEqual({ value: '2' })
+  expect((await sync('history')).stdout).toMatch(/Applied +two/)
+})
+
 test('a field that somebody else applied is a conflict with his name, and nothing of it is written until it is decided', async (context) => {
   const { repository, run, admin, namespace, read, sync } = await prepareSync(context)
   repository.commit('ours', { 'a.yaml': configMap('a', { x: '1', y: '1' }), ...configMapFiles('b', 'gone') })

@@ -136,6 +136,44 @@ test('a definition stays while somebody else has objects of it', async (context)
   expect((await read(resources.customResourceDefinitions, name))?.metadata.deletionTimestamp).toBeUndefined()
 })
 
+test('a Namespace that may be declared is seen: made once, then quiet, then deleted with a word', async (context) => {
+  const { repository, run, plan, read, namespace, admin } = await prepareSync(context)
+  const other = `${namespace}-made`
+  context.onTestFinished(() =>
+    admin.delete(resources.namespaces, { name: other }, { uid: 'any' }).catch(() => undefined),
+  )
+  const allowed = ['--cluster-kind', `Namespace=${other}`]
+  const manifest = `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${other}, labels: {team: shop}}\n`
+  repository.commit('a namespace', { 'namespace.yaml': manifest, ...configMapFiles('stays', 'stays-too') })
+  await run(0, ...allowed)
+  expect(await plan(...allowed)).toMatchObject({ code: 0, deeds: [], unchanged: 3 })
+  const uid = (await read(resources.namespaces, other))?.metadata.uid ?? ''
+  repository.commit('none', { 'namespace.yaml': undefined })
+  expect((await plan(...allowed)).deeds).toEqual([`wait ${other}`])
+  await run(3, ...allowed)
+  expect((await read(resources.namespaces, other))?.metadata.deletionTimestamp).toBeUndefined()
+  await run(0, ...allowed, '--confirm', uid, '--allow-deletes', '5')
+  expect(await read(resources.namespaces, other)).toBeUndefined()
+})
+
+test('deletions that do not wait for health come first; the commit has failed all the same', async (context) => {
+  const { repository, run, sync, configMaps } = await prepareSync(context)
+  repository.commit('three', configMapFiles('a', 'b', 'c'))
+  await run(0)
+  // Nobody gives addresses in this cluster.
+  const balanced =
+    'apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n'
+  repository.commit('a service, and no a', { 'web.yaml': balanced, 'a.yaml': undefined })
+  const early = ['--prune-after', 'applied', '--timeout', '2']
+  const { stdout } = await run(1, ...early)
+  expect(stdout).toMatch(/gone {5}ConfigMap .*\/a[\s\S]*Service .*\/web is not healthy/)
+  expect(await configMaps('a', 'b')).toEqual(['b'])
+  expect((await sync('history')).stdout).toMatch(/Failed +a service, and no a/)
+  repository.commit('no service', { 'web.yaml': undefined })
+  await run(0, ...early)
+  expect((await sync('history')).stdout).toMatch(/Applied +no service/)
+})
+
 test('config that pods still read goes when they no longer do', async (context) => {
   const { repository, run, configMaps } = await prepareSync(context)
   const web = (config: string) => `apiVersion: apps/v1

@@ -64,6 +64,63 @@ test('mode total: a list to agree to first, then a countdown, then strangers go,
   expect(await configMaps('ours', 'newcomer', 'kept')).toEqual(['ours', 'kept'])
 })
 
+test('what was made by hand a moment before mode total is on its list, and nothing opens by itself', async (context) => {
+  const scene = await prepareSync(context)
+  const { repository, run, runLater, configMaps } = scene
+  const total = ['--mode', 'total', '--grace', '1']
+  repository.commit('ours', configMapFiles('ours'))
+  await makeByHand(scene, 'stranger')
+  // Too young to be deleted, and not too young to be asked about.
+  const first = await run(3, ...total)
+  expect(first.stdout).toContain('in mode total 1 object that nobody declares goes')
+  for (const seconds of [70, 200, 400]) await runLater(seconds, 3, ...total)
+  expect(await configMaps('ours', 'stranger')).toEqual(['ours', 'stranger'])
+  // An approval that is given early counts for this very list.
+  const hash = /--approve (\S+)/.exec(first.stdout)?.[1] ?? ''
+  await run(0, ...total, '--approve', hash)
+  await runLater(500, 0, ...total)
+  await runLater(510, 0, ...total)
+  expect(await configMaps('ours', 'stranger')).toEqual(['ours'])
+})
+
+test('to adopt from another program is to adopt what git declares: the rest of it stays in mode total', async (context) => {
+  const { repository, run, runLater, admin, namespace, read, configMaps } = await prepareSync(context)
+  const annotations = { 'meta.helm.sh/release-name': 'shop' }
+  for (const name of ['declared', 'theirs'])
+    await admin.create<ConfigMap>(resources.configMaps, { metadata: { name, namespace, annotations } })
+  repository.commit('one of both', configMapFiles('declared'))
+  const total = ['--mode', 'total', '--grace', '1', '--adopt-from', 'helm']
+  await run(0, ...total)
+  expect((await read(resources.configMaps, 'declared'))?.metadata.labels?.[partOf]).toBeDefined()
+  for (const seconds of [100, 200]) await runLater(seconds, 0, ...total)
+  expect(await configMaps('declared', 'theirs')).toEqual(['declared', 'theirs'])
+})
+
+test('another folder under the name of a Sync does not take the place of the first one unasked', async (context) => {
+  const { repository, run, plan, configMaps } = await prepareSync(context)
+  repository.commit('two folders', {
+    'one/a.yaml': configMap('a'),
+    'one/b.yaml': configMap('b'),
+    'two/c.yaml': configMap('c'),
+    'two/d.yaml': configMap('d'),
+  })
+  await run(0, '--path', 'one')
+  for (const _ of ['first', 'again']) {
+    const { stdout } = await run(3, '--path', 'two')
+    expect(stdout).toContain('--name')
+    expect(await configMaps('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'c', 'd'])
+  }
+  // A number is no answer to that question.
+  await run(3, '--path', 'two', '--allow-deletes', '2')
+  const { halts, hash } = await plan('--path', 'two')
+  expect(halts).toMatchObject([{ reason: 'SourceChanged' }])
+  await run(0, '--path', 'two', '--approve', hash)
+  expect(await configMaps('a', 'b', 'c', 'd')).toEqual(['c', 'd'])
+  repository.commit('one less', { 'two/d.yaml': undefined })
+  await run(0, '--path', 'two')
+  expect(await configMaps('c', 'd')).toEqual(['c'])
+})
+
 test('a stranger that is declared during its countdown stays', async (context) => {
   const scene = await prepareSync(context)
   const { repository, run, runLater, plan, configMaps } = scene

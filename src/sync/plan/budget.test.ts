@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { carefulDeletion } from '../policy.ts'
-import { allowedDeletions, allowedWrites } from './allowed.ts'
+import { allowedDeletions, allowedWrites, heldReplacements, whyNotReplaced } from './allowed.ts'
 import { weightOf } from './budget.ts'
 import { agoText, declare, key, live, member, nowMs, type WorldParts, world } from './fixture-plan.ts'
-import { contentDigest } from './hash.ts'
+import { contentDigest, type Reading } from './hash.ts'
 import { planSync } from './plan-sync.ts'
 
 const careful = { ...carefulDeletion }
@@ -137,7 +137,34 @@ test.for<[string, WorldParts, string[]]>([
   ],
   ['its approval does', reread(loss(10, 1, approving(hashOf(loss(10, 1)))), 'old', 'new'), []],
   ['another commit may', { ...reread(loss(10, 1), 'old', 'new'), revision: 'next' }, []],
-  ['and one that is read otherwise', reread(loss(10, 1), 'old', 'new', { path: 'elsewhere' }), []],
+  [
+    'and one that is read otherwise',
+    reread(loss(10, 1), 'old', 'new', { namespaceRule: 'force', namespaces: ['shop', 'b'] }),
+    [],
+  ],
+  [
+    'the manifests come from another folder',
+    reread(loss(10, 1), 'old', 'new', { path: 'elsewhere' }),
+    ['SourceChanged'],
+  ],
+  ['another repository', reread(loss(10, 1), 'old', 'old', { url: 'https://example.org/other' }), ['SourceChanged']],
+  ['or from other files of it', reread(loss(10, 1), 'old', 'old', { ignoreFiles: ['*.bak'] }), ['SourceChanged']],
+  [
+    'a number does not say that this is meant',
+    reread(loss(10, 1, { permits: { allowDeletes: 9, confirmed: [] } }), 'old', 'new', { path: 'elsewhere' }),
+    ['SourceChanged'],
+  ],
+  [
+    'the approval of the plan does',
+    reread(loss(10, 1, approving(hashOf(loss(10, 1)))), 'old', 'new', { path: 'elsewhere' }),
+    [],
+  ],
+  [
+    'also of the next commit',
+    { ...reread(loss(10, 1), 'old', 'new', { path: 'x' }), revision: 'next' },
+    ['SourceChanged'],
+  ],
+  ['nothing goes with the other folder', reread(loss(10, 0), 'old', 'new', { path: 'elsewhere' }), []],
   ['nothing goes, and nothing is stopped', reread(loss(10, 0), 'old', 'new'), []],
   ['the namespace goes anyway', terminating(loss(10, 1)), ['NamespaceTerminating']],
   ['the clock went back', loss(10, 1, { inventory: { deletions: [agoText(-61_000)] } }), ['ClockWentBack']],
@@ -197,6 +224,54 @@ test('the remedy names the numbers and the hash to give', () => {
   ])
 })
 
+const hour = (count: number) => ({ inventory: { deletions: Array.from({ length: count }, () => agoText(1_000)) } })
+const strangerToAll: WorldParts = { policy: { mode: 'total' }, objects: [live('ConfigMap/s', { label: '' })] }
+
+test.for<[string, WorldParts, { count: number; weight: number }, RegExp | undefined]>([
+  ['within the budget', loss(10, 0), { count: 0, weight: 0 }, undefined],
+  ['up to it', loss(10, 0), { count: 1, weight: 1 }, undefined],
+  ['not beyond', loss(10, 0), { count: 2, weight: 2 }, /no deletion is left in the budget/],
+  ['those of the plan count', loss(8, 2), { count: 0, weight: 0 }, /no deletion is left in the budget/],
+  ['nor beyond that of the hour', loss(10, 0, hour(50)), { count: 0, weight: 0 }, /within an hour/],
+  ['of which the plan takes its part', loss(99, 1, hour(48)), { count: 1, weight: 1 }, /within an hour/],
+  [
+    'unless allowed',
+    loss(10, 0, { ...hour(50), permits: { allowDeletes: 2, confirmed: [] } }),
+    { count: 1, weight: 1 },
+    undefined,
+  ],
+  [
+    'not while another halt stands',
+    loss(7, 3),
+    { count: 0, weight: 0 },
+    /nothing is deleted now: the plan deletes 3 objects/,
+  ],
+  ['not in a namespace that goes', terminating(loss(10, 0)), { count: 0, weight: 0 }, /is being deleted/],
+  [
+    'not when the clock went back',
+    loss(10, 0, { inventory: { deletions: [new Date(nowMs + 600_000).toISOString()] } }),
+    { count: 0, weight: 0 },
+    /set the clock/,
+  ],
+  [
+    'also before mode total is agreed to: only strangers wait for that',
+    strangerToAll,
+    { count: 0, weight: 0 },
+    undefined,
+  ],
+])('what only the server knows to be in need of it is made anew: %s', ([, parts, spent, why]) => {
+  const plan = planSync(world({ ...parts, deletion: { ...careful, ...parts.deletion } }))
+  const found = whyNotReplaced(plan, key('ConfigMap/anew'), spent)
+  if (why === undefined) expect(found).toBeUndefined()
+  else expect(found).toMatch(why)
+})
+
+test('what a halt keeps from being made anew is known, and nothing else is', () => {
+  const halted = planSync(world(anew(loss(1, 0, { deletion: { maxDeletes: 0 } }), 1)))
+  expect(heldReplacements(halted).map(({ key }) => key.name)).toEqual(['anew-0'])
+  expect(heldReplacements(planSync(world(anew(loss(10, 0), 1))))).toEqual([])
+})
+
 test('while something may not be made anew, all else is written', () => {
   const parts = anew(loss(1, 0, { deletion: { maxDeletes: 0 } }), 1)
   const input = world({ ...parts, declared: [...(parts.declared ?? []), declare('Secret/new')] })
@@ -223,7 +298,7 @@ function anew(parts: WorldParts, count: number, kind = 'ConfigMap'): WorldParts 
 }
 
 /** The commit in force, read again. */
-function reread(parts: WorldParts, before: string, now: string, otherwise: { path?: string } = {}): WorldParts {
+function reread(parts: WorldParts, before: string, now: string, otherwise: Partial<Reading> = {}): WorldParts {
   const reading = { path: 'app', ignoreFiles: [], namespaceRule: 'fill', namespaces: ['shop'] }
   const inventory = { ...parts.inventory, revision: 'abc', digest: contentDigest(before, reading) }
   return { ...parts, inventory, revision: 'abc', digest: contentDigest(now, { ...reading, ...otherwise }) }

@@ -1,6 +1,6 @@
 import { type Key, keyText } from '../key.ts'
-import { isOtherContent } from './hash.ts'
-import type { ApplyStep, DeleteStep, Halt, PlanInput } from './steps.ts'
+import { isOtherContent, isOtherPlace } from './hash.ts'
+import type { ApplyStep, DeleteStep, Halt, PlanInput, Unplanned } from './steps.ts'
 
 const heavyKinds = new Set([
   'Namespace.',
@@ -38,6 +38,7 @@ export interface Spending {
 export interface Verdict {
   readonly budget: { readonly used: number; readonly limit: number }
   readonly halts: readonly Halt[]
+  readonly unplanned: Unplanned
 }
 
 export function judge(spending: Spending, input: PlanInput): Verdict {
@@ -45,7 +46,9 @@ export function judge(spending: Spending, input: PlanInput): Verdict {
   const used = [...deletes, ...replacements].reduce((sum, { key }) => sum + weightOf(key), 0)
   const allowed = Math.max(input.permits.allowDeletes ?? 0, allowedByTrailer(input.trailers))
   const limit = Math.max(limitOf(input), allowed)
-  if (deletes.length + replacements.length === 0) return { budget: { used, limit }, halts: [] }
+  const always = [...terminating(input), ...clockWentBack(input)]
+  const unplanned = { leftInHour: leftInHour(spending, input), halts: always }
+  if (deletes.length + replacements.length === 0) return { budget: { used, limit }, halts: [], unplanned }
 
   const isApproved = input.permits.approve === hash || input.inventory.approvals.includes(hash)
   // A number that covers the whole plan says that so much is meant to go. That nothing is left is never said by a number.
@@ -57,13 +60,14 @@ export function judge(spending: Spending, input: PlanInput): Verdict {
     ...(isApproved ? [] : declaredEmpty(spending, input)),
     ...(isApproved || isMeant || mayBeEmpty ? [] : [...shrank(spending, input), ...kindsLost(spending, input)]),
     ...(isApproved ? [] : otherContent(spending, input)),
+    ...(isApproved ? [] : otherPlace(spending, input)),
     ...(isApproved ? [] : overBudget(used, limit, spending)),
     ...(isApproved || used <= (input.permits.allowDeletes ?? 0) ? [] : overHour(spending, input)),
     ...unreadable(spending),
-    ...terminating(input),
-    ...clockWentBack(input),
+    ...always,
   ]
-  return { budget: { used, limit }, halts: halts.map((halt) => (isStray ? withStrayApproval(halt, input) : halt)) }
+  const told = halts.map((halt) => (isStray ? withStrayApproval(halt, input) : halt))
+  return { budget: { used, limit }, halts: told, unplanned }
 }
 
 function limitOf({ policy, inventory }: PlanInput): number {
@@ -95,9 +99,19 @@ function overBudget(used: number, limit: number, spending: Spending): Halt[] {
   ]
 }
 
-function overHour(spending: Spending, { inventory, policy, nowMs }: PlanInput): Halt[] {
-  const recent = inventory.deletions.filter((at) => !(Date.parse(at) <= nowMs - hourMs)).length
-  const { maxDeletesPerHour } = policy.deletion
+/** A time that cannot be read counts. */
+function recentOf({ inventory, nowMs }: PlanInput): number {
+  return inventory.deletions.filter((at) => !(Date.parse(at) <= nowMs - hourMs)).length
+}
+
+function leftInHour(spending: Spending, input: PlanInput): number {
+  const left = input.policy.deletion.maxDeletesPerHour - recentOf(input)
+  return Math.max(0, Math.max(left, input.permits.allowDeletes ?? 0) - countOf(spending))
+}
+
+function overHour(spending: Spending, input: PlanInput): Halt[] {
+  const recent = recentOf(input)
+  const { maxDeletesPerHour } = input.policy.deletion
   if (recent + countOf(spending) <= maxDeletesPerHour) return []
   return [
     {
@@ -128,6 +142,19 @@ function otherContent({ hash }: Spending, { inventory, revision, digest }: PlanI
       reason: 'SameCommitOtherContent',
       message: `commit ${revision.slice(0, 12)} declared something else when it was put in force: its files are now read otherwise`,
       remedy: `look for what changed, the version of this program for one, and read the list; if it is meant, give --approve ${hash}`,
+    },
+  ]
+}
+
+/** A Sync is named after its namespace: without --name a second folder would be taken for the new content of the first. */
+function otherPlace({ hash, deletes }: Spending, { inventory, digest }: PlanInput): Halt[] {
+  const count = deletes.filter(({ isStranger }) => !isStranger).length
+  if (count === 0 || !isOtherPlace(inventory, digest)) return []
+  return [
+    {
+      reason: 'SourceChanged',
+      message: `the manifests come from another --url or --path, or are chosen by another --ignore-file, than those in force, and ${objects(count)} of those would go`,
+      remedy: `if both are to be in force, give this one a --name of its own; if the manifests have moved, read the list and give --approve ${hash}`,
     },
   ]
 }

@@ -79,16 +79,44 @@ function reachOf({ namespaces, ignore, adoptFrom, deletion }: Policy): string {
 
 /** What decides, besides the files, what a commit declares. */
 export interface Reading {
+  /** Of a repository elsewhere. A folder of this machine has another name on the next one. */
+  readonly url?: string
   readonly path: string
   readonly ignoreFiles: readonly string[]
   readonly namespaceRule: string
   readonly namespaces: readonly string[]
 }
 
-/** Names what a commit declares. What stands before the dot is how it was read: who reads it otherwise expects other objects. */
-export function contentDigest(declared: string, { path, ignoreFiles, namespaceRule, namespaces }: Reading): string {
-  const reading = [path, ignoreFiles, namespaceRule, namespaces]
-  return `${digest(canonicalText(reading), undefined).slice(0, 8)}.${declared}`
+/**
+ * Names what a commit declares. Before it stand, each with a dot, where the manifests come from, and how they were read:
+ * who reads them otherwise expects other objects.
+ */
+export function contentDigest(declared: string, reading: Reading): string {
+  const { url = '', path, ignoreFiles, namespaceRule, namespaces } = reading
+  const place = [url, path, ignoreFiles]
+  const way = [path, ignoreFiles, namespaceRule, namespaces]
+  return [...[place, way].map((part) => digest(canonicalText(part), undefined).slice(0, 8)), declared].join('.')
+}
+
+function partsOf(contentDigest: string | undefined): {
+  readonly place: string | undefined
+  readonly way: string | undefined
+  readonly declared: string | undefined
+} {
+  const [declared, way, place] = contentDigest?.split('.').reverse() ?? []
+  return { place, way, declared }
+}
+
+/** Whether the manifests come from another place than those of the commit in force: that may be another Sync by mistake. */
+export function isOtherPlace(inForce: Pick<Inventory, 'digest'>, found: string | undefined): boolean {
+  const [before, now] = [partsOf(inForce.digest).place, partsOf(found).place]
+  return before !== undefined && now !== undefined && before !== now
+}
+
+/** The content, as if it came from where that in force comes from: nobody has agreed yet that it comes from elsewhere. */
+export function withPlaceInForce(inForce: Pick<Inventory, 'digest'>, found: string): string {
+  const { way, declared } = partsOf(found)
+  return [partsOf(inForce.digest).place, way, declared].join('.')
 }
 
 /** Whether the commit in force, read in the same way, declared something else. */
@@ -97,8 +125,7 @@ export function isOtherContent(
   revision: string,
   found: string | undefined,
 ): boolean {
-  const [readingBefore, before] = inForce.digest?.split('.') ?? []
-  const [reading, now] = found?.split('.') ?? []
-  if (inForce.revision !== revision || before === undefined || now === undefined) return false
-  return reading === readingBefore && now !== before
+  const [before, now] = [partsOf(inForce.digest), partsOf(found)]
+  if (inForce.revision !== revision || before.declared === undefined || now.declared === undefined) return false
+  return before.place === now.place && before.way === now.way && before.declared !== now.declared
 }

@@ -20,8 +20,9 @@ export function planSync(input: PlanInput): Plan {
   const replacements = applies.filter(isReplacement)
   const agreed = { hash, ...(opening ? { openingHash: opening.hash } : {}) }
   const spending = { deletes, replacements, ...agreed, ...pastOf(others, input) }
-  const { budget, halts } = judge(spending, input)
-  return { steps, hash, unchanged, budget, halts: [...halts, ...openingHalt(opening)], ...(opening ? { opening } : {}) }
+  const { budget, halts, unplanned } = judge(spending, input)
+  const all = [...halts, ...openingHalt(opening)]
+  return { steps, hash, unchanged, budget, halts: all, unplanned, ...(opening ? { opening } : {}) }
 }
 
 function sorted<S extends Step>(steps: readonly S[]): S[] {

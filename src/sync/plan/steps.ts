@@ -67,10 +67,10 @@ export interface DeleteStep {
   /** As it was seen. A stranger that was changed since is not deleted, a member only if it is still ours to delete. */
   readonly resourceVersion?: string
   readonly isStranger: boolean
-  /** When it was first seen that nothing declares it: to be remembered while a halt holds it. */
-  readonly since?: string
   /** A person confirmed the deletion of this very object. */
   readonly isConfirmed?: true
+  /** When it was first seen that nothing declares it: to be remembered while a halt holds it. */
+  readonly since?: string
   readonly layer: number
   /** What it counts in the budget. */
   readonly weight: number
@@ -111,6 +111,7 @@ export interface Halt {
     | 'DeclaredSetShrank'
     | 'KindLost'
     | 'SameCommitOtherContent'
+    | 'SourceChanged'
     | 'DiscoveryIncomplete'
     | 'NamespaceTerminating'
     | 'ClockWentBack'
@@ -120,11 +121,6 @@ export interface Halt {
   readonly remedy: string
 }
 
-export interface Plan {
-  /** Deletions first, then what is written, then the rest; each in the order of keys. */
-  readonly steps: readonly Step[]
-  readonly hash: string
-  readonly unchanged: number
 /** Strangers that a person has to agree to before the first of them goes, in mode total. */
 export interface OpeningList {
   readonly hash: string
@@ -143,6 +139,11 @@ export interface Unplanned {
   readonly halts: readonly Halt[]
 }
 
+export interface Plan {
+  /** Deletions first, then what is written, then the rest; each in the order of keys. */
+  readonly steps: readonly Step[]
+  readonly hash: string
+  readonly unchanged: number
   readonly budget: { readonly used: number; readonly limit: number }
   readonly halts: readonly Halt[]
   /** For deletions that the plan cannot know: of what the server alone knows to be in need of a replacement. */

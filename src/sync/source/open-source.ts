@@ -28,6 +28,8 @@ export interface SourceOptions {
 
 /** A repository and the ref in it that is the truth. */
 export interface GitSource {
+  /** Its address without a login; nothing for a folder of this machine. */
+  readonly remote?: string
   /** Brings the mirror up to date; the newest commit of the ref. */
   fetch(signal: AbortSignal): Promise<Commit>
   /**
@@ -77,6 +79,7 @@ function sourceOf(origin: Origin, wanted: WantedRef, lifetime: AbortSignal): Git
   }
   lifetime.addEventListener('abort', close, { once: true })
   return {
+    ...(origin.rebuild ? { remote: shown } : {}),
     fetch: async (signal) => {
       try {
         await origin.update(signal)
