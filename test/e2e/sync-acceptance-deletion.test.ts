@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { type KubeObject, resources } from '../../src/kube/index.ts'
+import { openInventory, runSyncOnce } from '../../src/sync/index.ts'
+import { doomedClient } from '../support/doomed-client.ts'
 import { configMap, configMapFiles, prepareSync } from '../support/sync-command.ts'
 import { customKind } from '../support/sync-custom-kind.ts'
+import { withEngine } from '../support/sync-engine.ts'
 
 const account = (name: string) => `apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: ${name}}\n`
 
@@ -172,6 +175,40 @@ test('deletions that do not wait for health come first; the commit has failed al
   repository.commit('no service', { 'web.yaml': undefined })
   await run(0, ...early)
   expect((await sync('history')).stdout).toMatch(/Applied +no service/)
+})
+
+test('what is marked to stay between the plan and its deletion stays, and the run says so', async (context) => {
+  const { repository, run, admin, namespace, signal, configMaps } = await prepareSync(context)
+  repository.commit('three', configMapFiles('a', 'b', 'c'))
+  await run(0)
+  repository.commit('two', { 'a.yaml': undefined })
+  const body = { metadata: { annotations: { 'fettle.dev/keep': 'an audit' } } }
+  const mayCarryOut = async () => {
+    await admin.patch(resources.configMaps, { name: 'a', namespace }, { type: 'merge', body })
+    return true
+  }
+  const { outcome } = await withEngine(
+    { client: admin, namespace, repository, signal, parts: { mayCarryOut } },
+    (parts) => runSyncOnce(parts, signal),
+  )
+  expect(outcome?.problems).toEqual([
+    expect.stringContaining('a is not gone: it is marked to stay now: fettle.dev/keep'),
+  ])
+  expect(await configMaps('a')).toEqual(['a'])
+})
+
+test('deletions of a run that died over them are spent, also if nobody saw how many were made', async (context) => {
+  const { repository, run, admin, namespace, signal } = await prepareSync(context)
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']
+  repository.commit('ten', configMapFiles(...names))
+  await run(0)
+  repository.commit('eight', { 'a.yaml': undefined, 'b.yaml': undefined })
+  const { client, death } = doomedClient(admin, { at: 'delete configmaps/a', when: 'before the answer is seen' })
+  const doomed = withEngine({ client, namespace, repository, signal: death }, (parts) => runSyncOnce(parts, death))
+  await expect(doomed).rejects.toThrow()
+  expect(death.aborted).toBe(true)
+  const stored = await openInventory(admin, { name: namespace, namespaces: [namespace] }, '0.0.0').load(signal)
+  expect(stored?.inventory.deletions).toHaveLength(2)
 })
 
 test('config that pods still read goes when they no longer do', async (context) => {
