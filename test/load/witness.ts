@@ -5,7 +5,7 @@ export class Witness<T extends KubeObject> {
   readonly ended: Promise<void>
   readonly #latest = new Map<string, T>()
   readonly #waiting = new Set<() => void>()
-  readonly #onVersion: (object: T) => void
+  readonly #onVersion: (object: T, isGone: boolean) => void
   /** Why it sees nothing any more; then nothing that it says is worth anything. */
   failure: string | undefined
 
@@ -13,7 +13,7 @@ export class Witness<T extends KubeObject> {
     client: KubeClient,
     resource: Resource,
     signal: AbortSignal,
-    onVersion: (object: T) => void = () => undefined,
+    onVersion: (object: T, isGone: boolean) => void = () => undefined,
   ) {
     this.#onVersion = onVersion
     this.ended = this.#follow(client, resource, signal)
@@ -52,11 +52,10 @@ export class Witness<T extends KubeObject> {
           if (event.type === 'BOOKMARK') continue
           const { name = '', resourceVersion: version } = event.object.metadata
           resourceVersion = version ?? resourceVersion
-          if (event.type === 'DELETED') this.#latest.delete(name)
-          else {
-            this.#latest.set(name, event.object)
-            this.#onVersion(event.object)
-          }
+          const isGone = event.type === 'DELETED'
+          if (isGone) this.#latest.delete(name)
+          else this.#latest.set(name, event.object)
+          this.#onVersion(event.object, isGone)
           for (const wake of [...this.#waiting]) wake()
         }
       } catch (error) {
