@@ -19,7 +19,7 @@ type Stage =
   | { readonly name: string; readonly group: 'unit'; readonly project: string }
   | { readonly name: string; readonly group: 'e2e'; readonly project: string; readonly parts: Parts }
 
-/** Which files run side by side, by how their names begin. */
+/** Which files run side by side, by how their names begin; the longest beginning decides. */
 type Parts = Readonly<Record<string, readonly string[]>>
 
 const stages: readonly Stage[] = [
@@ -36,9 +36,18 @@ const stages: readonly Stage[] = [
     // Each part has a control plane of its own, so that breaking one disturbs no other. Three keep two cores busy; with
     // more, what idles takes the time of what works, and leases run out. All that boots machines is in one part.
     parts: {
-      kube: ['kube-', 'api-', 'package-', 'install-chart', 'install-image', 'soak', 'controller-', 'fleet-crash'],
-      queue: ['queue-', 'demo', 'fleet-ex', 'fleet-reboot', 'fleet-two'],
-      dev: ['dev-', 'install-commands', 'install-real', 'agent-', 'sync-'],
+      kube: [
+        'kube-',
+        'api-',
+        'install-chart',
+        'install-image',
+        'soak',
+        'controller-',
+        'fleet-crash',
+        'sync-acceptance-modes',
+      ],
+      queue: ['queue-', 'fleet-', 'sync-acceptance-rbac'],
+      dev: ['dev-', 'demo', 'package-', 'install-', 'agent-', 'sync-'],
     },
   },
 ]
@@ -47,8 +56,8 @@ const stages: readonly Stage[] = [
 const turns = [
   ['agent-real-nodes'],
   ['install-real-nodes', 'dev-stop-start'],
-  ['dev-real-nodes', 'dev-after-crash', 'dev-side-by-side', 'dev-faults', 'dev-refusals'],
-  ['install-commands', 'dev-interrupt', 'package-tarball', 'install-image'],
+  ['dev-real-nodes', 'dev-after-crash', 'dev-side-by-side', 'dev-faults', 'dev-refusals', 'demo'],
+  ['install-commands', 'install-image', 'dev-interrupt', 'package-tarball', 'package-docs'],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined
@@ -116,23 +125,30 @@ function resting(): readonly string[] {
 async function runParts(name: string, project: string, parts: Parts): Promise<void> {
   const excluded = resting()
   for (const file of excluded) tally.skipped.push(`${file}: it is the turn of another one`)
-  const known = Object.values(parts).flat()
   const files = readdirSync('test/e2e').filter((file) => file.endsWith('.test.ts'))
   // A new file that no part knows would silently never run.
   count(
-    `${name}: every file belongs to one part`,
-    files.every((file) => known.filter((start) => file.startsWith(start)).length === 1),
+    `${name}: every file belongs to a part`,
+    files.every((file) => partOf(file, parts) !== undefined),
   )
   await Promise.all(
-    Object.entries(parts).map(([part, starts]) =>
-      runVitest(
+    Object.keys(parts).map((part) => {
+      const own = files.filter((file) => partOf(file, parts) === part).map((file) => `test/e2e/${file}`)
+      return runVitest(
         `${name}, ${part}`,
         project,
-        [...starts.map((start) => `test/e2e/${start}`), ...excluded.map((file) => `--exclude=${file}`)],
+        own.filter((file) => !excluded.includes(file)),
         part,
-      ),
-    ),
+      )
+    }),
   )
+}
+
+function partOf(file: string, parts: Parts): string | undefined {
+  const matches = Object.entries(parts).flatMap(([part, starts]) =>
+    starts.filter((start) => file.startsWith(start)).map((start) => ({ part, length: start.length })),
+  )
+  return matches.sort((one, other) => other.length - one.length)[0]?.part
 }
 
 async function runVitest(name: string, project: string, filters: readonly string[], label?: string): Promise<void> {
