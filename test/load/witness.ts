@@ -5,6 +5,7 @@ export class Witness<T extends KubeObject> {
   readonly ended: Promise<void>
   readonly #latest = new Map<string, T>()
   readonly #waiting = new Set<() => void>()
+  readonly #signal: AbortSignal
   readonly #onVersion: (object: T, isGone: boolean) => void
   /** Why it sees nothing any more; then nothing that it says is worth anything. */
   failure: string | undefined
@@ -16,6 +17,7 @@ export class Witness<T extends KubeObject> {
     onVersion: (object: T, isGone: boolean) => void = () => undefined,
   ) {
     this.#onVersion = onVersion
+    this.#signal = signal
     this.ended = this.#follow(client, resource, signal)
   }
 
@@ -23,11 +25,12 @@ export class Witness<T extends KubeObject> {
     return this.#latest.get(name)
   }
 
-  /** The first version that is as wanted, or undefined when none came in time. */
+  /** Whether a version came in time that is as wanted. Throws when nobody looks any more. */
   async until(name: string, isWanted: (object: T | undefined) => boolean, withinMs: number): Promise<boolean> {
     const endAt = Date.now() + withinMs
     while (!isWanted(this.#latest.get(name))) {
       if (this.failure !== undefined) throw new Error(this.failure)
+      this.#signal.throwIfAborted()
       const leftMs = endAt - Date.now()
       if (leftMs <= 0) return false
       await new Promise<void>((resolve) => {
@@ -60,8 +63,8 @@ export class Witness<T extends KubeObject> {
         }
       } catch (error) {
         if (!signal.aborted) this.failure = `the witness of ${resource.plural} lost sight: ${String(error)}`
-        for (const wake of [...this.#waiting]) wake()
-        return
+        break
       }
+    for (const wake of [...this.#waiting]) wake()
   }
 }
