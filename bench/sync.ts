@@ -43,19 +43,15 @@ export const syncBench: Bench = async (options) => {
     try {
       const ours = oursContender(join(folder, 'dist/fettle-sync.js'), kubeconfig)
       const growth: Record<string, Metrics> = {}
-      for (const share of [0.25, 0.5])
-        growth[String(share)] = await measure(
-          client,
-          ours,
-          folder,
-          Math.round(objects * share),
-          { ...options, runs: 1 },
-          'ours',
-        )
-      const mine = await measure(client, ours, folder, objects, options, 'ours')
-      const peers: Record<string, Metrics> = {}
-      for (const { name, path } of options.peers)
-        peers[name] = await measure(client, await peerContender(name, path, kubeconfig), folder, objects, options, name)
+      for (const share of [0.25, 0.5]) {
+        const alone = new Map([['ours', ours]])
+        const some = Math.round(objects * share)
+        growth[String(share)] =
+          (await measureInTurn(client, alone, folder, some, { ...options, runs: 1 }))['ours'] ?? {}
+      }
+      const contenders = new Map([['ours', ours]])
+      for (const { name, path } of options.peers) contenders.set(name, await peerContender(name, path, kubeconfig))
+      const { ours: mine = {}, ...peers } = await measureInTurn(client, contenders, folder, objects, options)
       return {
         bench: 'sync',
         work: {
@@ -121,23 +117,24 @@ async function peerContender(name: string, path: string, kubeconfig: string): Pr
 
 let count = 0
 
-async function measure(
+/** One run of each, again and again: whoever always came last would meet the fullest server. */
+async function measureInTurn(
   client: KubeClient,
-  contender: Contender,
+  contenders: ReadonlyMap<string, Contender>,
   folder: string,
   objects: number,
   { runs, log }: BenchOptions,
-  name: string,
-): Promise<Metrics> {
-  const measured: Metrics[] = []
-  for (let run = 0; run < runs; run++) {
-    const namespace = `${name}-${++count}`
-    await client.create<KubeObject>(resources.namespaces, { metadata: { name: namespace } })
-    const metrics = await runOnce(client, contender, join(folder, namespace), namespace, objects)
-    log(`${name}, ${objects} objects, run ${run + 1}: ${JSON.stringify(metrics)}`)
-    measured.push(metrics)
-  }
-  return medians(measured)
+): Promise<Readonly<Record<string, Metrics>>> {
+  const measured = new Map([...contenders.keys()].map((name) => [name, [] as Metrics[]]))
+  for (let run = 0; run < runs; run++)
+    for (const [name, contender] of contenders) {
+      const namespace = `${name}-${++count}`
+      await client.create<KubeObject>(resources.namespaces, { metadata: { name: namespace } })
+      const metrics = await runOnce(client, contender, join(folder, namespace), namespace, objects)
+      log(`${name}, ${objects} objects, run ${run + 1}: ${JSON.stringify(metrics)}`)
+      measured.get(name)?.push(metrics)
+    }
+  return Object.fromEntries([...measured].map(([name, all]) => [name, medians(all)]))
 }
 
 async function runOnce(
