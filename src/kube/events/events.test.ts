@@ -117,6 +117,18 @@ describe('repetitions', () => {
     expect(new Set(sent.map((request) => request.name)).size).toBe(1)
   })
 
+  test('that a request on its way tells already are not told again at the stop', async () => {
+    const { clock, recorder, tally } = bench()
+    recorder.record(noteOf())
+    await clock.advance(0)
+    recorder.record(noteOf())
+    await Promise.resolve()
+    expect(tally()).toEqual(['create 1', 'patch 2'])
+    await recorder.stop(never)
+    expect(tally()).toEqual(['create 1', 'patch 2'])
+    expect(recorder.stats()).toMatchObject({ recorded: 2, created: 1, patched: 1 })
+  })
+
   test('after a long pause are a new event', async () => {
     const { clock, recorder, tally } = bench()
     recorder.record(noteOf())

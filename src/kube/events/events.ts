@@ -179,7 +179,8 @@ export class EventRecorder {
     for (let first = this.#waiting.first; first; first = this.#waiting.first) {
       this.#waiting.remove(first)
       first.value.isWaiting = false
-      await this.#deliver(first.value)
+      // Everything may have been told by the request that was on its way when this one got in line.
+      if (first.value.count > first.value.sentCount) await this.#deliver(first.value)
       if (restMs > 0 && !this.#isClosed) await clock.sleep(restMs, this.#stopped.signal).catch(() => undefined)
     }
     // In the same turn as the last look at the list: an event recorded a moment later must start a new round.
