@@ -10,8 +10,8 @@ import {
 import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
 import { grant } from './decide-grant.ts'
-import { isReady } from './limits.ts'
 import { cordonOwner } from './names.ts'
+import { isReady } from './node-facts.ts'
 import { enterPhase, withCondition } from './request-status.ts'
 import { hold, leftMs, type RequestStep, type RequestWorld, sharers, write } from './request-steps.ts'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MaintenanceRequest, Phase } from '../api/index.ts'
+import { Census } from './census.ts'
 import { decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
 import { budget, condition, cordonedNode, heldSlot, node, noon, request, slot } from './fixture-world.ts'
 import { emptyLedger, slotOf } from './ledger.ts'
@@ -124,7 +125,7 @@ const worlds: fc.Arbitrary<LedgerWorld> = fc
   })
 
 const limitsOf = ({ budget: { spec }, nodes }: LedgerWorld, { slots }: LedgerDecision['next']) =>
-  new Map(new Tally(spec, slots, nodes).all().map((limit) => [limit.key, limit]))
+  new Map(new Tally(spec, slots, new Census().see(nodes, spec)).all().map((limit) => [limit.key, limit]))
 
 /** The ledger before the new claims: what was freed is free, and what was lost is put back. */
 function withoutClaims(world: LedgerWorld): LedgerDecision['next'] {
@@ -226,4 +227,25 @@ test('once the decision is stored, there is nothing more to decide', () => {
     const settled = decideLedger({ ...after, budget: { ...world.budget, status: again.next } })
     expect(settled.next).toEqual(again.next)
   })
+})
+
+test('a census that has seen other worlds decides as a new one', () => {
+  const mixes = fc.array(fc.record({ isLater: fc.boolean(), at: fc.nat({ max: 5 }) }), { maxLength: nodeNames.length })
+  fc.assert(
+    fc.property(worlds, worlds, mixes, fc.boolean(), (early, late, mix, isSameBudget) => {
+      const census = new Census()
+      const nodes = mix.flatMap(({ isLater, at }) => (isLater ? late : early).nodes[at] ?? [])
+      const byName = new Map(nodes.map((one) => [one.metadata.name, one]))
+      const budgets = isSameBudget ? { budget: early.budget } : {}
+      const between = { ...early, ...budgets, nodes: [...byName.values()] }
+      for (const world of [early, between, { ...late, ...budgets }, between, early]) {
+        const { limits, ...kept } = decideLedger(world, census)
+        const { limits: fresh, ...decision } = decideLedger(world)
+        expect(kept).toEqual(decision)
+        const keyed = (all: typeof limits) => new Map(all.map((limit) => [limit.key, limit]))
+        expect(keyed(limits)).toEqual(keyed(fresh))
+      }
+    }),
+    { numRuns: 300 },
+  )
 })

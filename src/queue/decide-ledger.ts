@@ -1,7 +1,8 @@
 import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Slot, Waiting } from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
+import { Census } from './census.ts'
 import { withCondition } from './conditions.ts'
-import { isEnded, isForgotten, isGivenBack, isOrdered, isOrphan, type Release, releasable } from './decide-releases.ts'
+import { isEnded, isForgotten, isOrdered, isOrphan, type Release, releasable } from './decide-releases.ts'
 import { holdsLocks } from './foreign-locks.ts'
 import { type Claim, emptyLedger, isSoaking, slotOf, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { figuresOf, type Limit, Tally } from './limits.ts'
@@ -54,14 +55,19 @@ export interface LedgerDecision {
 }
 
 /** Whose turn it is. Pure: the same world gives the same answer, and `fettle explain` prints it. */
-export function decideLedger(world: LedgerWorld): LedgerDecision {
-  const { budget, requests, nodes, now } = world
+export function decideLedger(
+  world: LedgerWorld,
+  /** Kept from one decision to the next it saves counting anew those nodes that have not changed. */
+  census = new Census(),
+): LedgerDecision {
+  const { budget, requests, now } = world
   const nowMs = Date.parse(now)
-  // Of thousands of nodes few bear a mark of ours; only those are looked at closely.
-  const marked = nodes.filter((node) => !isGivenBack(node))
+  const spec = withSharedLocks(budget.spec)
+  const { byUid: nodeByUid } = census.see(world.nodes, spec)
+  const marked = [...census.marked].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
   const stored = withTokensSeen(budget.status ?? emptyLedger, requests, marked)
-  const nodeByUid = new Map(nodes.map((node) => [node.metadata.uid ?? '', node]))
-  const byName = new Map(requests.map((request) => [nameOf(request), request]))
+  const byName = new Map<string, MaintenanceRequest>()
+  for (const request of requests) byName.set(nameOf(request), request)
 
   const ended = stored.slots.filter((slot) => isEnded(slot, world, nodeByUid, byName))
   const releases = releasable(world, nodeByUid, byName)
@@ -73,7 +79,7 @@ export function decideLedger(world: LedgerWorld): LedgerDecision {
   ledger = outrun.reduce(withSlot, ledger)
   const putBack = [...lost, ...outrun]
 
-  const tally = new Tally(withSharedLocks(budget.spec), ledger.slots, nodes, world.controlPlaneAilment)
+  const tally = new Tally(spec, ledger.slots, census, world.controlPlaneAilment)
   const isBroken = isExclusivityBroken(stored, lost.length > 0, ledger.slots, tally)
   const line = lineOf(world, ledger, nodeByUid, byName, tally, isBroken)
   const limits = tally.withoutPromises()
@@ -174,7 +180,8 @@ function lineOf(
         sentences.clear()
       }
       const passedSince = request.status?.waiting?.passedSince
-      waiting.set(name, { position: waiting.size + 1, ...stop, ...(passedSince ? { passedSince } : {}) })
+      const place = { position: waiting.size + 1, ...stop }
+      waiting.set(name, passedSince ? { ...place, passedSince } : place)
       if (stop.notBefore) wakeTimes.push(Date.parse(stop.notBefore))
       if (waitsForPlace && passedSince) wakeTimes.push(starvesAtMs(request))
       continue

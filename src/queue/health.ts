@@ -1,6 +1,6 @@
 import type { MaintenanceRequest } from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
-import { isReady } from './limits.ts'
+import { isReady } from './node-facts.ts'
 import { hasCondition } from './request-status.ts'
 
 /** Taints of the node readiness controller: the node is not fit for work yet, whatever its kubelet says. */

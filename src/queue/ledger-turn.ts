@@ -12,15 +12,16 @@ import {
 import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
 import type { Candidate } from './blockers/index.ts'
+import type { Census } from './census.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
 import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
-import { staticPodAilment } from './limits.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
+import { staticPodAilment } from './node-facts.ts'
 import type { ClaimGates } from './obstacles.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { podsByNode } from './views.ts'
@@ -37,6 +38,7 @@ export interface LedgerTurn {
 /** Looks at the whole line once and writes the ledger at most once, by compare-and-swap. */
 export async function takeLedgerTurn(
   ports: QueuePorts,
+  census: Census,
   /** DaemonSets that were there and are not any more. */
   gone: ReadonlySet<string>,
   signal: AbortSignal,
@@ -46,7 +48,7 @@ export async function takeLedgerTurn(
   if (await keepFinalizer(client, budget, signal))
     return { touched: [], waiting: new Map(), wakeAtMs: undefined, decidedInMs: 0 }
   const now = isoNow(clock)
-  const { decision, decidedInMs } = await decideAsking(ports, budget, gone, now, signal)
+  const { decision, decidedInMs } = await decideAsking(ports, census, budget, gone, now, signal)
   const { waiting, wakeAtMs } = decision
   await restoreNodes(ports, budget, decision, signal)
   const stored = budget.status ?? emptyLedger
@@ -73,6 +75,7 @@ export async function takeLedgerTurn(
 /** Decides, asks outside about those whose turn it would be, and decides again with the answers. */
 async function decideAsking(
   ports: QueuePorts,
+  census: Census,
   budget: MaintenanceBudget,
   gone: ReadonlySet<string>,
   now: string,
@@ -82,14 +85,16 @@ async function decideAsking(
   let decidedInMs = 0
   const decide = (changed: (gates: ClaimGates) => ClaimGates = (gates) => gates) => {
     const startedMs = clock.monotonic()
-    const decided = decideLedger({
+    const world = {
       budget,
       requests: [...views.requests.values()],
       nodes: [...views.nodes.values()],
       gates: changed(gatesNow(ports, budget, gone)),
-      controlPlaneAilment: ({ metadata: { name = '' } }) => staticPodAilment(views.pods.byIndex(podsByNode, name)),
+      controlPlaneAilment: ({ metadata: { name = '' } }: NodeObject) =>
+        staticPodAilment(views.pods.byIndex(podsByNode, name)),
       now,
-    })
+    }
+    const decided = decideLedger(world, census)
     decidedInMs += clock.monotonic() - startedMs
     return decided
   }

@@ -1,13 +1,9 @@
-import {
-  budgetName,
-  type MaintenanceBudgetSpec,
-  type MaintenanceBudgetStatus,
-  type NumberOrPercent,
-  type Slot,
-} from '../api/index.ts'
-import { isCordonedBy, matchesSelector } from '../drain/index.ts'
-import type { NodeObject, PodObject } from '../kube/index.ts'
+import { budgetName, type MaintenanceBudgetStatus, type NumberOrPercent, type Slot } from '../api/index.ts'
+import { isCordonedBy } from '../drain/index.ts'
+import type { NodeObject } from '../kube/index.ts'
+import { type Census, controlPlane, keyOf, type LimitName, type LimitsSpec } from './census.ts'
 import { cordonOwner } from './names.ts'
+import { isReady, unavailability } from './node-facts.ts'
 
 /** Who is out, and which limits of the budget have a place left. */
 
@@ -28,94 +24,51 @@ export interface OutNode {
   readonly why: string
 }
 
-/** Why a node counts as out although nobody gave it a slot. */
-export function unavailability(
-  spec: Pick<MaintenanceBudgetSpec, 'countUnavailable'>,
-  node: NodeObject,
-): 'NotReady' | 'Cordoned' | undefined {
-  return spec.countUnavailable.find((kind) =>
-    kind === 'NotReady' ? !isReady(node) : node.spec?.unschedulable === true,
-  )
-}
-
-export function isReady(node: NodeObject): boolean {
-  return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
-}
-
-/** Whether an ordinary pod could be put there. */
-export function takesPods(node: NodeObject): boolean {
-  const isTainted = node.spec?.taints?.some(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute') ?? false
-  return isReady(node) && node.spec?.unschedulable !== true && !isTainted
-}
-
-export function isControlPlane(node: NodeObject): boolean {
-  const labels = node.metadata.labels ?? {}
-  return 'node-role.kubernetes.io/control-plane' in labels || 'node-role.kubernetes.io/master' in labels
-}
-
-const controlPlane = 'control-plane'
-
-/** A static pod of the control plane that is not Ready: its node looks well, and etcd or an API server is missing. */
-export function staticPodAilment(pods: readonly PodObject[]): string | undefined {
-  const ailing = pods.find(
-    ({ metadata, status }) =>
-      metadata.namespace === 'kube-system' &&
-      metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined &&
-      !status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
-  )
-  return ailing && `NotReady in ${ailing.metadata.name}`
-}
-
-/** One number that must hold: a limit, or one group of it. */
-export interface Limit {
-  /** Tells it from every other, whatever name a person gives to theirs. */
-  readonly key: string
-  /** As its owner calls it; two of different kinds may have the same. */
-  readonly name: string
-  readonly group?: string
-  /** As it was written, for whoever reads why a node waits. */
-  readonly rule: NumberOrPercent
+export interface Limit extends LimitName {
   readonly max: number
   /** Nodes that the limit is about. */
   readonly total: number
   readonly out: ReadonlyMap<string, OutNode>
 }
 
-type Spec = Pick<MaintenanceBudgetSpec, 'max' | 'limits' | 'controlPlaneMax' | 'countUnavailable' | 'ignoreNodes'>
-
 type CountedLimit = { -readonly [Field in keyof Limit]: Limit[Field] } & { out: Map<string, OutNode> }
 
-/** Counts once over all nodes, and then answers for each of them; a place that is taken counts from then on. */
+/** Who is out of the nodes that were counted; answers for each of them, and a place that is taken counts from then on. */
 export class Tally {
-  readonly #spec: Spec
+  readonly #spec: LimitsSpec
+  readonly #census: Census
   readonly #limits = new Map<string, CountedLimit>()
-  /** Thousands of nodes are asked about several times in one decision. Without limits of its own they are all alike. */
-  readonly #limitsByNode = new Map<NodeObject | 'worker' | 'control plane', readonly CountedLimit[]>()
-  readonly #areAlike: boolean
-  readonly #ailmentOf: (node: NodeObject) => string | undefined
+  /** Thousands of nodes are asked about several times in one decision, and most are alike. */
+  readonly #alike = new Map<readonly LimitName[], readonly CountedLimit[]>()
   readonly #promised: { limit: CountedLimit; promise: OutNode; before: OutNode | undefined }[] = []
 
   constructor(
-    spec: Spec,
+    spec: LimitsSpec,
     slots: readonly Slot[],
-    nodes: readonly NodeObject[],
+    census: Census,
     /** What is wrong with a node of the control plane although it is Ready. */
     ailmentOf: (node: NodeObject) => string | undefined = () => undefined,
   ) {
     this.#spec = spec
-    this.#ailmentOf = ailmentOf
-    this.#areAlike = spec.ignoreNodes === undefined && (spec.limits ?? []).length === 0
+    this.#census = census
     this.#limitFor({ key: budgetName, name: budgetName, rule: spec.max })
-    const slotByUid = new Map(slots.map((slot) => [slot.nodeUID, slot]))
-    for (const node of nodes) {
-      for (const limit of this.#of(node)) limit.total++
-      const slot = slotByUid.get(node.metadata.uid ?? '')
-      slotByUid.delete(node.metadata.uid ?? '')
-      if (slot) this.take(node, slot)
-      else this.#takeUnavailable(node)
+    const slotted = new Set<string>()
+    for (const slot of slots) {
+      slotted.add(slot.nodeUID)
+      const node = census.byUid.get(slot.nodeUID)
+      if (node) this.take(node, slot)
+      else this.#takeUnseen(slot)
     }
-    // Their nodes are gone, or not seen yet: they count where they counted when the slot was taken.
-    for (const slot of slotByUid.values()) this.#takeUnseen(slot)
+    for (const { limit, total, unavailable } of census.counts.values()) {
+      const counted = this.#limitFor(limit)
+      counted.total = total
+      for (const [{ metadata }, why] of unavailable)
+        if (!slotted.has(metadata.uid ?? '')) counted.out.set(metadata.uid ?? '', outBy(metadata, why))
+    }
+    for (const node of census.controlPlane) {
+      for (const limit of this.#of(node)) limit.total++
+      if (!slotted.has(node.metadata.uid ?? '')) this.#takeUnavailable(node, ailmentOf)
+    }
     for (const limit of this.#limits.values()) limit.max = resolveMax(limit.rule, limit.total)
   }
 
@@ -125,32 +78,12 @@ export class Tally {
   }
 
   #of(node: NodeObject): readonly CountedLimit[] {
-    const key = this.#areAlike ? (isControlPlane(node) ? 'control plane' : 'worker') : node
-    const known = this.#limitsByNode.get(key)
+    const names = this.#census.limitsOf(node)
+    const known = this.#alike.get(names)
     if (known) return known
-    const found = this.#find(node)
-    this.#limitsByNode.set(key, found)
+    const found = names.map((name) => this.#limitFor(name))
+    this.#alike.set(names, found)
     return found
-  }
-
-  #find(node: NodeObject): readonly CountedLimit[] {
-    const { ignoreNodes, limits = [], max, controlPlaneMax } = this.#spec
-    const labels = node.metadata.labels
-    const guard = isControlPlane(node)
-      ? [this.#limitFor({ key: controlPlane, name: controlPlane, rule: controlPlaneMax })]
-      : []
-    // Who does not count is still one of those that keep the cluster's memory.
-    if (ignoreNodes && matchesSelector(ignoreNodes, labels)) return guard
-    const matching = limits.filter(({ nodeSelector }) => !nodeSelector || matchesSelector(nodeSelector, labels))
-    return [
-      this.#limitFor({ key: budgetName, name: budgetName, rule: max }),
-      ...guard,
-      ...matching.map(({ name, groupBy, max: rule }) => {
-        if (groupBy === undefined) return this.#limitFor({ key: keyOf(name), name, rule })
-        const group = labels?.[groupBy] ?? ''
-        return this.#limitFor({ key: keyOf(name, group), name, group, rule })
-      }),
-    ]
   }
 
   /**
@@ -162,12 +95,7 @@ export class Tally {
     const cluster = this.#limits.get(budgetName)
     // 0 stops every claim, that of a node that never counts as well.
     if (cluster?.max === 0) return [cluster]
-    const isMarked = isCordonedBy(node, cordonOwner)
-    const isOut = (seen: OutNode) => seen.slot !== undefined || (!isMarked && !seen.isPartly)
-    return this.of(node).filter(({ max, out }) => {
-      const seen = out.get(uid)
-      return max === 0 || (seen && isOut(seen) ? false : out.size - (seen?.isPartly ? 1 : 0) >= max)
-    })
+    return this.#of(node).filter((limit) => isFull(limit, limit.out.get(uid), node))
   }
 
   take(node: NodeObject, slot: Slot): void {
@@ -203,27 +131,19 @@ export class Tally {
     return this.all()
   }
 
-  #takeUnavailable(node: NodeObject): void {
+  /** Of the control plane: whatever a person wants to be counted, a member of it that is down is one that is missing. */
+  #takeUnavailable(node: NodeObject, ailmentOf: (node: NodeObject) => string | undefined): void {
+    const { uid = '' } = node.metadata
     const limits = this.#of(node)
-    const { uid = '', name = '' } = node.metadata
     // Only a node that counts has the limit of the whole.
-    const why = limits[0]?.key === budgetName ? unavailability(this.#spec, node) : undefined
+    const counted = limits[0]?.key === budgetName ? unavailability(this.#spec, node) : undefined
     for (const { key, out } of limits) {
-      if (key === controlPlane) this.#takeAiling(node, out, why)
-      else if (why) out.set(uid, { name, uid, why })
+      const why = key === controlPlane && !isReady(node) ? 'NotReady' : counted
+      // A cordon stops no etcd, and a scheduler that fails is not all of them: the others may still need this one.
+      const partly = key === controlPlane && isReady(node) ? (why ?? ailmentOf(node)) : undefined
+      if (partly) out.set(uid, { ...outBy(node.metadata, partly), isPartly: true })
+      else if (why) out.set(uid, outBy(node.metadata, why))
     }
-  }
-
-  /** Whatever a person wants to be counted: a member of the control plane that is down is one that is missing. */
-  #takeAiling(node: NodeObject, out: Map<string, OutNode>, counted: OutNode['why'] | undefined): void {
-    const { uid = '', name = '' } = node.metadata
-    if (!isReady(node)) {
-      out.set(uid, { name, uid, why: 'NotReady' })
-      return
-    }
-    // A cordon stops no etcd, and a scheduler that fails is not all of them: the others may still need this one.
-    const why = counted ?? this.#ailmentOf(node)
-    if (why) out.set(uid, { name, uid, why, isPartly: true })
   }
 
   #takeUnseen(slot: Slot): void {
@@ -235,7 +155,7 @@ export class Tally {
     for (const { out } of [cluster, ...grouped]) out.set(slot.nodeUID, outBySlot(slot))
   }
 
-  #limitFor(about: Pick<Limit, 'key' | 'name' | 'group' | 'rule'>): CountedLimit {
+  #limitFor(about: LimitName): CountedLimit {
     const known = this.#limits.get(about.key)
     if (known) return known
     const limit = { ...about, max: 0, total: 0, out: new Map<string, OutNode>() }
@@ -244,9 +164,16 @@ export class Tally {
   }
 }
 
-/** No name and no label value contains a line break. */
-function keyOf(name: string, group?: string): string {
-  return group === undefined ? `limit\n${name}` : `limit\n${name}\n${group}`
+/** Whether a limit has no place left for a node that is in it already as `seen`, or not at all. */
+function isFull({ max, out }: Limit, seen: OutNode | undefined, node: NodeObject): boolean {
+  if (max === 0) return true
+  if (!seen) return out.size >= max
+  const isOut = seen.slot !== undefined || (!seen.isPartly && !isCordonedBy(node, cordonOwner))
+  return !isOut && out.size - (seen.isPartly ? 1 : 0) >= max
+}
+
+function outBy({ name = '', uid = '' }: NodeObject['metadata'], why: string): OutNode {
+  return { name, uid, why }
 }
 
 function outBySlot(slot: Slot): OutNode {
@@ -256,6 +183,14 @@ function outBySlot(slot: Slot): OutNode {
 /** To the minute: nobody reads the milliseconds of a sentence. */
 export function shortTime(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`
+}
+
+/** The same nodes read the same, in whatever order they were counted: who has a slot first, as the slots were given. */
+export function inReadingOrder(out: Limit['out']): OutNode[] {
+  const tokenOf = ({ slot }: OutNode) => slot?.token ?? Number.POSITIVE_INFINITY
+  return [...out.values()].sort((a, b) =>
+    a.slot || b.slot ? tokenOf(a) - tokenOf(b) : a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
+  )
 }
 
 const mostFigures = 64
@@ -269,7 +204,7 @@ export function figuresOf(limits: readonly Limit[]): NonNullable<MaintenanceBudg
     name: group === undefined ? name : `${name}/${group}`,
     max,
     out: out.size,
-    withoutSlot: [...out.values()]
+    withoutSlot: inReadingOrder(out)
       .filter(({ slot }) => !slot)
       .slice(0, mostNames)
       .map(({ name, why }) => `${name} ${why}`),

@@ -11,7 +11,7 @@ import { durationText } from '../time/index.ts'
 import type { LedgerWorld } from './decide-ledger.ts'
 import { isOver } from './decide-releases.ts'
 import { type ForeignLockGate, holdsLocks } from './foreign-locks.ts'
-import { type Limit, type OutNode, shortTime, type Tally } from './limits.ts'
+import { inReadingOrder, type Limit, type OutNode, shortTime, type Tally } from './limits.ts'
 import { isoOf, nameOf } from './names.ts'
 import { patienceMs } from './order.ts'
 import { windowsOf } from './settings.ts'
@@ -121,6 +121,7 @@ export function closingSlot(slot: Slot, byName: ReadonlyMap<string, MaintenanceR
 
 /** A node that is out already takes no place from anybody; and who waits for its place waits for it to come back. */
 export function passed(node: NodeObject, tally: Tally, reserved: ReadonlyMap<string, string>): Obstacle | undefined {
+  if (reserved.size === 0) return undefined
   const limit = tally.of(node).find(({ key, out }) => reserved.has(key) && !out.has(node.metadata.uid ?? ''))
   const who = limit && reserved.get(limit.key)
   if (!who) return undefined
@@ -161,10 +162,11 @@ export function fullObstacle(limit: Limit | undefined, { spec }: MaintenanceBudg
         ? ` of ${name}`
         : ''
       : ` of ${name} ${group === '' ? '(no label)' : group}`
+  const isOut = inReadingOrder(out)
   return {
     for: 'Budget',
-    message: `${max} of ${total} ${nodes}${where} may be out${why}: ${outText([...out.values()])}`,
-    next: `fettle explain ${out.values().next().value?.name ?? ''}`.trim(),
+    message: `${max} of ${total} ${nodes}${where} may be out${why}: ${outText(isOut)}`,
+    next: `fettle explain ${isOut[0]?.name ?? ''}`.trim(),
   }
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { budgetName, type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
 import { EvictionPace } from '../drain/index.ts'
 import { isNotFound, WorkQueue } from '../kube/index.ts'
+import { Census } from './census.ts'
 import { takeLedgerTurn } from './ledger-turn.ts'
 import { LineNews } from './line-news.ts'
 import { namedPlaces } from './lock-places.ts'
@@ -12,6 +13,7 @@ import { ReportPace } from './report-pace.ts'
 import { takeRequestTurn } from './request-turn.ts'
 import { expiredRequests, isByAgent } from './retention.ts'
 import { requestsOfNode } from './views.ts'
+import { mattersToLedger, mattersToLine } from './what-matters.ts'
 
 const ledgerKey = 'ledger'
 const tidyKey = 'tidy'
@@ -40,6 +42,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
       if (attempt > 2) log.warn({ key, attempt, why }, 'a turn failed and is tried again')
     },
   })
+  const census = new Census()
   const news = new LineNews(clock)
   const pace = new EvictionPace(random)
   const reports = new ReportPace()
@@ -62,14 +65,15 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
   const wakeLedger = () => queue.add(ledgerKey)
   const holdsSlots = () => (views.budgets.get({ name: budgetName })?.status?.slots.length ?? 0) > 0
   const stops = [
-    views.requests.subscribe(({ object, old }) => {
+    views.requests.subscribe(({ type, object, old }) => {
+      wakeRequest(object)
+      if (type === 'updated' && !mattersToLine(object, old)) return
       wakeLedger()
       wakeNodeItself(object.spec.nodeName)
       const hasEnded = !isOpen(object) && (old === undefined || isOpen(old))
       if (hasEnded && isByAgent(object)) queue.addAfter(tidyKey, tidySoonMs)
       // Those that share its slot wait for what it does.
       for (const request of requestsOfNode(views, object.spec.nodeUID)) if (isOpen(request)) wakeRequest(request)
-      wakeRequest(object)
     }),
     views.budgets.subscribe(({ object, old }) => {
       wakeLedger()
@@ -87,10 +91,11 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
         if (isAbout.has(request.metadata.name ?? '') || (isOpen(request) && isConcerned)) wakeRequest(request)
       }
     }),
-    views.nodes.subscribe(({ object }) => {
+    views.nodes.subscribe(({ type, object, old }) => {
       const requests = requestsOfNode(views, object.metadata.uid ?? '')
       for (const request of requests) wakeRequest(request)
       if (requests.length > 0 || bearsOurs(object)) wakeNodeItself(object.metadata.name)
+      if (type === 'updated' && !mattersToLedger(object, old)) return
       if (views.requests.size > 0 || holdsSlots()) wakeLedger()
     }),
     views.pods.subscribe(({ object }) => {
@@ -127,7 +132,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     }
     const restMs = restsUntilMs - clock.monotonic()
     if (restMs > 0) return { requeueAfterMs: restMs }
-    const turn = await takeLedgerTurn(ports, gone, context.signal)
+    const turn = await takeLedgerTurn(ports, census, gone, context.signal)
     restsUntilMs = clock.monotonic() + restFactor * turn.decidedInMs
     for (const name of [...turn.touched, ...news.take(turn.waiting)]) queue.add(`${requestPrefix}${name}`)
     const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs()) - clock.now()
