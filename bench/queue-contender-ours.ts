@@ -71,6 +71,8 @@ const measured: KubeClient = {
     timed(resource, client.watch<T>(resource, options)),
 }
 
+// Whoever started it is gone, and with it the cluster.
+process.once('disconnect', () => process.exit())
 process.on('message', (message) => {
   if (message === 'begin') {
     waits.length = 0

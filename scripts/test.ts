@@ -52,12 +52,20 @@ const stages: readonly Stage[] = [
   },
 ]
 
-/** What boots machines, or brings clusters up and down for each test, takes minutes: a line runs one of these rows, the next one another. */
+/** What takes longest, most of it because it boots machines or starts programs: a line runs one of these rows, the next one another. */
 const turns = [
-  ['agent-real-nodes'],
-  ['install-real-nodes', 'dev-stop-start'],
-  ['dev-real-nodes', 'dev-after-crash', 'dev-side-by-side', 'dev-faults', 'dev-refusals', 'demo'],
-  ['install-commands', 'install-image', 'dev-interrupt', 'package-tarball', 'package-docs'],
+  ['agent-real-nodes', 'sync-acceptance-modes'],
+  ['install-real-nodes', 'dev-stop-start', 'controller-profile-swap'],
+  [
+    'dev-real-nodes',
+    'dev-after-crash',
+    'dev-side-by-side',
+    'dev-faults',
+    'dev-refusals',
+    'demo',
+    'sync-acceptance-rbac',
+  ],
+  ['install-commands', 'install-image', 'dev-interrupt', 'package-tarball', 'package-docs', 'sync-acceptance-safety'],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined

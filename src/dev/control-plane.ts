@@ -151,6 +151,7 @@ export function componentArguments(record: ClusterRecord, component: ControlPlan
         '--node-ip=127.0.0.1',
         '--cidr=10.97.0.0/16',
         `--server-address=127.0.0.1:${ports.kwok}`,
+        `--config=${join(stages, 'kwok.yaml')}`,
         `--config=${join(stages, 'node.yaml')}`,
         `--config=${join(stages, 'pod.yaml')}`,
         '--v=WARN',

@@ -10,9 +10,9 @@ import { patient, prepareQueue, useCrds } from '../support/queue-cluster.ts'
 
 useCrds()
 
-const schedules = 100
+const schedules = 200
 
-test('three controllers that all believe to lead never exceed the budget and lose no request, whatever goes wrong', async (context) => {
+test('three controllers, some of the time all in the belief to lead, never exceed the budget and lose no request, whatever goes wrong', async (context) => {
   const seed = Number(process.env['EXCLUSIVITY_SEED'] ?? Math.floor(Math.random() * 2 ** 20))
   console.log(`exclusivity: seed ${seed}; repeat with: npm run exclusivity -- --schedules ${schedules} --seed ${seed}`)
   const ground = await prepareQueue(context)

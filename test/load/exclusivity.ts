@@ -5,9 +5,18 @@ import {
   maintenanceBudgets,
   maintenanceRequests,
 } from '../../src/api/index.ts'
-import { type KubeClient, type KubeObject, type NodeObject, type Resource, resources } from '../../src/kube/index.ts'
+import {
+  fencedClient,
+  type KubeClient,
+  type KubeObject,
+  type NodeObject,
+  type Resource,
+  resources,
+  runAsLeader,
+} from '../../src/kube/index.ts'
 import { type Clock, systemClock } from '../../src/time/index.ts'
-import { runInstance } from '../support/queue-instance.ts'
+import { type Interceptor, interceptWrites } from '../support/intercepted-client.ts'
+import { openInstance, runInstance } from '../support/queue-instance.ts'
 import { type FaultRates, faultyClient } from './faulty-client.ts'
 import { LedgerJudge } from './ledger-judge.ts'
 import { MomentJudge } from './moment-judge.ts'
@@ -29,6 +38,8 @@ export interface ExclusivityReport {
   readonly schedules: number
   readonly requests: number
   readonly kills: number
+  /** How often one of them began to lead. */
+  readonly terms: number
   readonly ledgerVersions: number
   readonly mostOut: number
   /** Versions of requests that were at work, each held against the ledger of its moment. */
@@ -40,18 +51,22 @@ export interface ExclusivityReport {
 }
 
 const replicas = 3
+const ledShare = 0.75
+/** Short, so that somebody else leads soon after a death. */
+const leaseTimes = { leaseDurationMs: 1_000, renewDeadlineMs: 650, renewEveryMs: 200 }
 const batchSize = 25
 
 /**
- * Three controllers that all believe to lead: the worst that leader election could ever let through. They die, lose
- * writes and answers, see old worlds, and their clocks disagree by minutes. The budget has to hold all the same.
+ * Three controllers that die, lose writes and answers, see old worlds, and whose clocks disagree by minutes. Most of the
+ * time they take turns by a Lease that lasts a second; and now and then they all believe to lead, which is the worst that
+ * leader election could ever let through. The budget has to hold all the same.
  */
 export async function runExclusivity(options: ExclusivityOptions): Promise<ExclusivityReport> {
   const { admin, seed, schedules, signal = new AbortController().signal, log = () => undefined } = options
   const startedAt = Date.now()
   const end = new AbortController()
   const ended = AbortSignal.any([end.signal, signal])
-  const counts = { requests: 0, kills: 0 }
+  const counts = { requests: 0, kills: 0, terms: 0 }
   const problems: string[] = []
   const zoneOf = new Map(options.nodes.map((name, index) => [name, `z${index % 2}`]))
   const [ledgerJudge, momentJudge] = [new LedgerJudge(zoneOf), new MomentJudge(zoneOf)]
@@ -78,10 +93,12 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
     while (done < schedules && problems.length === 0) {
       // A rest is measured by wall clocks, so with clocks that are minutes apart it would last for minutes.
       const mood = random.next() < 0.5 ? { skewMs: 600_000, rests: 0 } : { skewMs: 300, rests: 0.3 }
+      const isLed = random.next() < ledShare
       const batch = new AbortController()
       const batchEnded = AbortSignal.any([ended, batch.signal])
+      const replica = { admin, skewMs: mood.skewMs, isLed, signal: batchEnded, counts }
       const fleet = Array.from({ length: replicas }, () =>
-        runReplica(admin, new SeededRandom(random.below(2 ** 31)), mood.skewMs, batchEnded, () => counts.kills++),
+        runReplica({ ...replica, random: new SeededRandom(random.below(2 ** 31)) }),
       )
       try {
         const last = Math.min(schedules, done + batchSize)
@@ -140,14 +157,17 @@ async function hasHeardAll(
   return true
 }
 
+interface ReplicaOptions {
+  readonly admin: KubeClient
+  readonly random: SeededRandom
+  readonly skewMs: number
+  readonly isLed: boolean
+  readonly signal: AbortSignal
+  readonly counts: { kills: number; terms: number }
+}
+
 /** Lives, dies at some write, and lives again with another clock. */
-async function runReplica(
-  admin: KubeClient,
-  random: SeededRandom,
-  skewMs: number,
-  signal: AbortSignal,
-  died: () => void,
-): Promise<void> {
+async function runReplica({ admin, random, skewMs, isLed, signal, counts }: ReplicaOptions): Promise<void> {
   while (!signal.aborted) {
     const death = new AbortController()
     const rates: FaultRates = { lost: 0.02, unanswered: 0.03, delayed: 0.1, cut: 0.003, lagging: 0.02 }
@@ -155,17 +175,47 @@ async function runReplica(
       atWrite: random.between(5, 500),
       isStored: random.next() < 0.5,
       die: () => {
-        died()
+        counts.kills++
         death.abort(new Error('killed'))
       },
     }
-    await runInstance({
-      client: faultyClient(admin, random, rates, doom),
-      signal: AbortSignal.any([signal, death.signal]),
-      clock: skewed(random.between(-skewMs, skewMs)),
-    })
+    const client = faultyClient(admin, random, rates, doom)
+    const [life, clock] = [AbortSignal.any([signal, death.signal]), skewed(random.between(-skewMs, skewMs))]
+    if (isLed) await campaign(client, life, clock, death.signal, () => counts.terms++)
+    else await runInstance({ client, signal: life, clock })
     await sleep(random.between(0, 200))
   }
+}
+
+/** Watches all the time and writes while it leads, as the controller does. */
+async function campaign(
+  client: KubeClient,
+  signal: AbortSignal,
+  clock: Clock,
+  death: AbortSignal,
+  begun: () => void,
+): Promise<void> {
+  const instance = openInstance({ client, signal, clock })
+  const alive: Interceptor = (_, send) => (death.aborted ? Promise.reject(new Error('it is dead')) : send())
+  await runAsLeader(
+    {
+      // Whoever was killed gives no Lease back: the others have to wait until it has run out.
+      client: interceptWrites(client, alive),
+      clock,
+      random: Math.random,
+      lease: { namespace: 'default', name: 'exclusivity' },
+      identity: 'replica',
+      ...leaseTimes,
+      signal,
+    },
+    async (term) => {
+      begun()
+      const lead = AbortSignal.any([term.signal, signal])
+      await instance.run(fencedClient(client, term), lead).catch((error: unknown) => {
+        if (!lead.aborted) throw error
+      })
+    },
+  )
 }
 
 function skewed(ms: number): Clock {

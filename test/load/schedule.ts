@@ -58,7 +58,7 @@ export class Schedule {
       force: true,
     })
     // Now and then there are more than there are nodes: a line forms, some share a slot, and nobody may be forgotten in it.
-    const count = random.next() < 0.1 ? random.between(8, 12) : random.between(1, 3)
+    const count = random.next() < 0.05 ? random.between(8, 12) : random.between(1, 3)
     const asked = await Promise.all(Array.from({ length: count }, () => this.#ask()))
     this.requests = asked.length
     const problems = (await Promise.all(asked.map((name) => this.#followToEnd(name)))).flat()

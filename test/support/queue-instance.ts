@@ -27,32 +27,41 @@ export interface InstanceOptions {
 
 /** One controller's queue in this process, on caches of its own. Resolves when the signal has ended it. */
 export async function runInstance(options: InstanceOptions): Promise<void> {
-  const { client, signal, clock = systemClock, see, log, recorder } = options
+  const instance = openInstance(options)
+  try {
+    await instance.run(options.client, options.signal)
+  } catch (error) {
+    if (!options.signal.aborted) throw error
+  }
+}
+
+/** The caches of one controller, which watches before it leads. What it runs as leader may write through another client. */
+export function openInstance({ client, signal, clock = systemClock, ...options }: InstanceOptions) {
   const caches = new SharedCaches({ client, signal, clock })
   const views = openViews(caches)
   const windows = openWindowViews(caches, { client, namespace: ownNamespace, signal })
-  const doors = { client, clock, random: Math.random }
-  try {
-    await caches.waitForSync(signal)
-    await runQueue(
-      {
-        ...doors,
-        views: see?.(views) ?? views,
-        windows,
-        blockers: new BlockerBoard({
+  return {
+    run: async (writer: KubeClient, term: AbortSignal): Promise<void> => {
+      const doors = { client: writer, clock, random: Math.random }
+      await caches.waitForSync(term)
+      await runQueue(
+        {
           ...doors,
-          readToken: secretKeys(client, { namespace: ownNamespace, name: blockerSecretName }),
-          signal,
-        }),
-        heartbeats: new Heartbeats(clock),
-        offersEvictionRequest: options.offersEvictionRequest ?? false,
-        ownNamespace,
-        recorder: recorder ?? { record: () => undefined },
-        log: log ?? { info: () => undefined, warn: () => undefined },
-      },
-      signal,
-    )
-  } catch (error) {
-    if (!signal.aborted) throw error
+          views: options.see?.(views) ?? views,
+          windows,
+          blockers: new BlockerBoard({
+            ...doors,
+            readToken: secretKeys(writer, { namespace: ownNamespace, name: blockerSecretName }),
+            signal: term,
+          }),
+          heartbeats: new Heartbeats(clock),
+          offersEvictionRequest: options.offersEvictionRequest ?? false,
+          ownNamespace,
+          recorder: options.recorder ?? { record: () => undefined },
+          log: options.log ?? { info: () => undefined, warn: () => undefined },
+        },
+        term,
+      )
+    },
   }
 }
