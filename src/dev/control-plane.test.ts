@@ -35,7 +35,11 @@ describe('the arguments of the control plane', () => {
   it('keep all files of the cluster in its folder', () => {
     const paths = all.flatMap((argument) => /=(\/.*)$/.exec(argument)?.[1] ?? [])
     const outside = paths.filter((path) => !path.startsWith(`${record.folder}/`))
-    expect(outside.map((path) => path.split('/').slice(-2).join('/'))).toEqual(['stages/node.yaml', 'stages/pod.yaml'])
+    expect(outside.map((path) => path.split('/').slice(-2).join('/'))).toEqual([
+      'stages/kwok.yaml',
+      'stages/node.yaml',
+      'stages/pod.yaml',
+    ])
   })
 
   it('agree on how long a silent node is still taken for alive', () => {
