@@ -45,6 +45,8 @@ const stages: readonly Stage[] = [
         'controller-',
         'fleet-crash',
         'sync-acceptance-modes',
+        'sync-acceptance-deletion',
+        'sync-story',
       ],
       queue: ['queue-', 'fleet-', 'sync-acceptance-rbac'],
       dev: ['dev-', 'demo', 'package-', 'install-', 'agent-', 'sync-'],
@@ -55,17 +57,16 @@ const stages: readonly Stage[] = [
 /** What takes longest, most of it because it boots machines or starts programs: a line runs one of these rows, the next one another. */
 const turns = [
   ['agent-real-nodes', 'sync-acceptance-modes'],
-  ['install-real-nodes', 'dev-stop-start', 'controller-profile-swap'],
+  ['install-real-nodes', 'dev-stop-start', 'sync-acceptance-faults', 'controller-profile-swap', 'fleet-reboot-wave'],
   [
-    'dev-real-nodes',
-    'dev-after-crash',
-    'dev-side-by-side',
-    'dev-faults',
-    'dev-refusals',
-    'demo',
-    'sync-acceptance-rbac',
+    ...['dev-real-nodes', 'dev-after-crash', 'dev-side-by-side', 'dev-faults', 'dev-refusals', 'demo'],
+    ...['sync-acceptance-rbac', 'controller-profiles'],
   ],
-  ['install-commands', 'install-image', 'dev-interrupt', 'package-tarball', 'package-docs', 'sync-acceptance-safety'],
+  [
+    ...['install-commands', 'install-image', 'dev-interrupt'],
+    ...['controller-profile-notify', 'queue-verbs-cli', 'queue-notify'],
+  ],
+  ['package-tarball', 'package-docs', 'sync-acceptance-safety', 'controller-process', 'queue-host'],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined

@@ -67,9 +67,10 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
   const stops = [
     views.requests.subscribe(({ type, object, old }) => {
       wakeRequest(object)
+      // Whoever waits may be marked for it.
+      wakeNodeItself(object.spec.nodeName)
       if (type === 'updated' && !mattersToLine(object, old)) return
       wakeLedger()
-      wakeNodeItself(object.spec.nodeName)
       const hasEnded = !isOpen(object) && (old === undefined || isOpen(old))
       if (hasEnded && isByAgent(object)) queue.addAfter(tidyKey, tidySoonMs)
       // Those that share its slot wait for what it does.
