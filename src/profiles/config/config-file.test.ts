@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock } from '../../time/index.ts'
+import { type Clock, systemClock } from '../../time/index.ts'
 import { ConfigFile } from './config-file.ts'
 import { fixtureRegistry } from './fixture-registry.ts'
 import type { Environment } from './variables.ts'
@@ -23,12 +23,17 @@ afterEach(async () => {
 
 const good = (seconds: number) => `intervals: {requeue: ${seconds}s}\n`
 
-function follow({ pollMs = 60_000, env = {} as Environment, path = join(folder, 'maintenance.yaml') } = {}) {
+function follow({
+  pollMs = 60_000,
+  env = {} as Environment,
+  path = join(folder, 'maintenance.yaml'),
+  clock = systemClock,
+} = {}) {
   const told = vi.fn()
   let reads = 0
   const file = new ConfigFile(path, {
     plugins: fixtureRegistry(),
-    clock: systemClock,
+    clock,
     env: () => {
       reads++
       return env
@@ -42,7 +47,11 @@ function follow({ pollMs = 60_000, env = {} as Environment, path = join(folder, 
   return { file, told, until, reads: () => reads }
 }
 
-const write = (text: string) => writeFile(join(folder, 'maintenance.yaml'), text)
+/** In one step: a look between the emptying of a file and its writing sees another content. */
+async function write(text: string): Promise<void> {
+  await writeFile(join(folder, 'next'), text)
+  await rename(join(folder, 'next'), join(folder, 'maintenance.yaml'))
+}
 
 test('a change is in force without a restart; a bad file leaves the last good one in force, and says so', async () => {
   await write(good(1))
@@ -113,9 +122,7 @@ test('the same content is read once, however often it is looked at or written', 
   const { told, until, reads } = follow({ pollMs: 5 })
   await until(({ config }) => config !== undefined)
   for (let time = 0; time < 5; time++) {
-    // In one step: a look between the emptying of a file and its writing sees another content.
-    await writeFile(join(folder, 'next'), good(1))
-    await rename(join(folder, 'next'), join(folder, 'maintenance.yaml'))
+    await write(good(1))
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   expect(reads()).toBe(1)
@@ -124,11 +131,17 @@ test('the same content is read once, however often it is looked at or written', 
 
 test('half a file is not taken for a whole one', async () => {
   await write(good(1))
-  const { file, told, until } = follow()
+  const whole = `${good(2)}profiles: [{name: rest}]\n`
+  let isWhole = false
+  // The rest of the file comes while it is given time to settle, however long this machine takes for either.
+  const sleep: Clock['sleep'] = async (ms, signal) => {
+    if (ms > 1_000) return systemClock.sleep(ms, signal)
+    if (!isWhole) await write(whole)
+    isWhole = true
+  }
+  const { file, told, until } = follow({ clock: { ...systemClock, sleep } })
   await until(({ config }) => config !== undefined)
   await write(good(2))
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  await write(`${good(2)}profiles: [{name: rest}]\n`)
   await until(({ config }) => config?.profiles.has('rest') === true)
   expect(told).toHaveBeenCalledTimes(2)
   expect(file.state().isCurrent).toBe(true)
