@@ -1,5 +1,12 @@
 export { type CacheOptions, type CacheStats, ResourceCache } from './cache/cache.ts'
-export type { ListWatch, ReflectorStats, ReflectorTimes, Selection } from './cache/reflector-options.ts'
+export {
+  type ListWatch,
+  longSilenceMs,
+  type ReflectorStats,
+  type ReflectorTimes,
+  type Selection,
+} from './cache/reflector-options.ts'
+export { isOlderVersion } from './cache/resource-version.ts'
 export { type CacheRequest, SharedCaches, type SharedCachesOptions, selectionKey } from './cache/shared-caches.ts'
 export { type CacheEvent, type IndexKeys, keyOf } from './cache/store.ts'
 export type { CacheHandler } from './cache/subscriber.ts'

@@ -12,12 +12,12 @@ function claimViews({ views, windows }: Pick<QueuePorts, 'views' | 'windows'>) {
   return { nodes, requests, daemonSets, windows: windows.windows, freezes: windows.freezes }
 }
 
-/** To be asked right before a claim: a sentence when it would be decided on what is not true any more. */
+/** To be asked right before a claim: whether it would be decided on what is not true any more. */
 export function staleNow(
-  ports: Pick<QueuePorts, 'client' | 'views' | 'windows'>,
+  ports: Pick<QueuePorts, 'client' | 'clock' | 'views' | 'windows'>,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  return behindView(ports.client, { ...claimViews(ports), pods: ports.views.pods }, signal)
+): ReturnType<typeof behindView> {
+  return behindView(ports, { ...claimViews(ports), pods: ports.views.pods }, signal)
 }
 
 /** What stands between a request and its slot at this moment, besides the budget. */

@@ -11,6 +11,7 @@ import {
 } from '../api/index.ts'
 import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
+import type { Clock } from '../time/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
@@ -25,6 +26,8 @@ import { staticPodAilment } from './node-facts.ts'
 import type { ClaimGates } from './obstacles.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { podsByNode } from './views.ts'
+
+const lookAgainMs = 2_000
 
 export interface LedgerTurn {
   /** Requests whose turn came or ended. */
@@ -105,12 +108,25 @@ async function decideAsking(
     await blockers.ask(candidatesOf(ports, decision.unasked), budget.spec.blockers ?? [], signal)
     decision = decide()
   }
-  const stale = decision.claims.length > 0 ? await staleNow(ports, signal) : undefined
-  if (stale !== undefined) decision = decide((gates) => ({ ...gates, staleView: stale }))
+  if (decision.claims.length > 0) {
+    const { wasAsked, stale } = await staleNow(ports, signal)
+    if (stale !== undefined)
+      decision = soon(
+        decide((gates) => ({ ...gates, staleView: stale })),
+        clock,
+      )
+    // While the question was on its way, the view may have come to show something else.
+    else if (wasAsked) decision = decide()
+  }
   const refusal = await holdLocks(ports, budget, decision.claims, gone, signal)
   // Decided anew instead of left out: whoever waits hears why, and no token is spent.
   if (refusal !== undefined) decision = decide((gates) => withRefusal(gates, refusal, budget))
   return { decision, decidedInMs }
+}
+
+/** A view that catches up need not wake anybody by it. */
+function soon(decision: LedgerDecision, { now }: Pick<Clock, 'now'>): LedgerDecision {
+  return { ...decision, wakeAtMs: Math.min(decision.wakeAtMs ?? Number.POSITIVE_INFINITY, now() + lookAgainMs) }
 }
 
 /** Nobody goes out for whom a lock would be needed; whoever joins a node that is out needs none. */

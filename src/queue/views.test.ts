@@ -11,9 +11,12 @@ const healthy: CacheStats = {
   failuresInARow: 0,
   lastEventAgeMs: 5_000,
   lastContactAgeMs: 5_000,
+  isCatchingUp: false,
+  position: '900',
   lastError: undefined,
   objects: 2,
 }
+const never = new AbortController().signal
 const silent = { lastContactAgeMs: 61_000 } as const
 const node = (name: string, resourceVersion: string, uid = name): KubeObject => ({
   metadata: { name, uid, resourceVersion },
@@ -65,7 +68,9 @@ describe('right before a claim', () => {
       get: ({ name }: { readonly name: string }) => known.find(({ metadata }) => metadata.name === name),
       stats: () => ({ ...healthy, ...(typeof stats === 'function' ? stats() : stats) }),
     }
-    const answer = await behindView(client, { nodes: cache }, new AbortController().signal)
+    const clock = { sleep: () => Promise.resolve() }
+    const { stale: answer, wasAsked } = await behindView({ client, clock }, { nodes: cache }, never)
+    expect(wasAsked).toBe(asked.length > 0)
     return { answer, asked }
   }
   const still = 'the view of nodes is 61 s old: its watch stands still'
@@ -94,10 +99,30 @@ describe('right before a claim', () => {
     expect((await ask(silent, stored)).answer).toBe(expected)
   })
 
-  test('a view that is heard of while it is asked about is alive, whatever it shows', async () => {
+  test('a view that is heard of again is behind until it knows all that is stored', async () => {
     let looks = 0
-    const stats = () => (looks++ === 0 ? silent : { lastContactAgeMs: 0 })
-    expect((await ask(stats, [node('a', '8')])).answer).toBeUndefined()
+    const stats = () => {
+      looks++
+      return looks < 2 ? silent : { lastContactAgeMs: 0, position: looks < 9 ? '999' : '1000' }
+    }
+    const { answer, asked } = await ask(stats, [node('a', '8')])
+    expect(answer).toBeUndefined()
+    expect(asked.length).toBeGreaterThan(2)
+  })
+
+  const catching = { lastContactAgeMs: 0, isCatchingUp: true } as const
+  test.for([
+    ['that has caught up by now is good', { ...catching, position: '1000' }, undefined],
+    ['that is as good as what is stored is good', catching, undefined, [node('a', '7'), node('b', '9')]],
+    [
+      'that does not catch up is stale',
+      { ...catching, position: '999' },
+      'the view of nodes was silent for long and has not caught up yet',
+    ],
+  ] as const)('a view after a long silence %s', async ([, stats, expected, stored = [node('a', '8')]]) => {
+    const { answer, asked } = await ask(stats, stored)
+    expect(answer).toBe(expected)
+    expect(asked.length).toBeGreaterThan(0)
   })
 
   test('nobody who is told to stop hears of a stale view', async () => {
@@ -115,6 +140,8 @@ describe('right before a claim', () => {
       get: () => undefined,
       stats: () => ({ ...healthy, ...silent }),
     }
-    await expect(behindView(client, { nodes: cache }, stop.signal)).rejects.toThrow('stopped')
+    await expect(
+      behindView({ client, clock: { sleep: () => Promise.resolve() } }, { nodes: cache }, stop.signal),
+    ).rejects.toThrow('stopped')
   })
 })

@@ -6,9 +6,11 @@ import {
 } from '../api/index.ts'
 import type { DaemonSetObject } from '../drain/index.ts'
 import {
+  isOlderVersion,
   type KubeClient,
   type KubeObject,
   type Lease,
+  longSilenceMs,
   type NodeObject,
   type PodDisruptionBudget,
   type PodObject,
@@ -16,6 +18,7 @@ import {
   resources,
   type SharedCaches,
 } from '../kube/index.ts'
+import type { Clock } from '../time/index.ts'
 import { heartbeatNamespace } from './heartbeats.ts'
 
 /** What the queue watches. All controllers of a process share these caches. */
@@ -71,9 +74,9 @@ export function requestsOfNode(views: Pick<QueueViews, 'requests'>, nodeUID: str
   return views.requests.byIndex(requestsByNode, nodeUID)
 }
 
-const oldestViewMs = 60_000
 /** For the question whether a silent view is still true: whoever waits can wait for the next turn too. */
 const askDeadlineMs = 10_000
+const [mostLooks, betweenLooksMs] = [20, 100]
 
 type NamedViews<Part extends keyof ResourceCache<KubeObject>> = Readonly<
   Record<string, Pick<ResourceCache<KubeObject>, Part>>
@@ -85,37 +88,52 @@ export function staleView(views: NamedViews<'stats'>): string | undefined {
     const { lastContactAgeMs = Number.POSITIVE_INFINITY, isConnected, isSynced } = cache.stats()
     if (!isSynced) return `the view of ${what} is not complete yet`
     // A watch that looks connected says nothing by its silence: whoever claims has to ask, see `behindView`.
-    if (!isConnected && lastContactAgeMs > oldestViewMs)
+    if (!isConnected && lastContactAgeMs > longSilenceMs)
       return `${tooOld(what, lastContactAgeMs)}: the API server does not answer`
   }
   return undefined
 }
 
 /**
- * To be asked right before a claim: a sentence when one of these views has been silent for too long and does not show
- * what is stored. A quiet watch is heard of by a bookmark about once a minute, and a dead one looks the same for minutes; so
- * names and versions of all its objects are asked for. Where much happens no view is silent, and nothing is asked.
+ * To be asked right before a claim: whether one of these views is behind what is stored, as a sentence, and whether it took
+ * a question to know. A quiet watch is heard of by a bookmark about once a minute, and a dead one looks the same for minutes;
+ * so after a longer silence, and until what was missed meanwhile is known, names and versions of all its objects are asked
+ * for. Where much happens no view is silent, and nothing is asked.
  */
 export async function behindView(
-  client: Pick<KubeClient, 'list'>,
+  { client, clock }: { readonly client: Pick<KubeClient, 'list'>; readonly clock: Pick<Clock, 'sleep'> },
   views: NamedViews<'stats' | 'get' | 'size' | 'selection'>,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const silent = Object.entries(views).filter(([, cache]) => silenceOf(cache) > oldestViewMs)
-  const answers = await Promise.all(
-    silent.map(async ([what, cache]) => {
-      try {
-        if (await showsWhatIsStored(client, cache, signal)) return undefined
-      } catch (error) {
-        signal.throwIfAborted()
-        const why = error instanceof Error ? error.message : String(error)
-        return `${tooOld(what, silenceOf(cache))}: ${why}`
-      }
-      // What it heard of meanwhile may be the very difference; it is alive.
-      return silenceOf(cache) > oldestViewMs ? `${tooOld(what, silenceOf(cache))}: its watch stands still` : undefined
-    }),
+): Promise<{ readonly wasAsked: boolean; readonly stale?: string }> {
+  const doubtful = Object.entries(views).filter(
+    ([, cache]) => silenceOf(cache) > longSilenceMs || cache.stats().isCatchingUp,
   )
-  return answers.find((answer) => answer !== undefined)
+  const answers = await Promise.all(doubtful.map(([what, cache]) => whyBehind({ client, clock }, what, cache, signal)))
+  const stale = answers.find((answer) => answer !== undefined)
+  return { wasAsked: doubtful.length > 0, ...(stale === undefined ? {} : { stale }) }
+}
+
+async function whyBehind(
+  { client, clock }: { readonly client: Pick<KubeClient, 'list'>; readonly clock: Pick<Clock, 'sleep'> },
+  what: string,
+  cache: NamedViews<'stats' | 'get' | 'size' | 'selection'>[string],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    for (let look = 0; look < mostLooks; look++) {
+      const { isSame, version } = await heldAgainstStored(client, cache, signal)
+      if (isSame) return undefined
+      if (silenceOf(cache) > longSilenceMs) return `${tooOld(what, silenceOf(cache))}: its watch stands still`
+      // It is heard of again, and the rest of what it missed is on its way.
+      const { position } = cache.stats()
+      if (position !== undefined && !isOlderVersion(position, version)) return undefined
+      await clock.sleep(betweenLooksMs, signal)
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    return `${tooOld(what, silenceOf(cache))}: ${error instanceof Error ? error.message : String(error)}`
+  }
+  return `the view of ${what} was silent for long and has not caught up yet`
 }
 
 function silenceOf(cache: Pick<ResourceCache<KubeObject>, 'stats'>): number {
@@ -127,24 +145,22 @@ function tooOld(what: string, ageMs: number): string {
   return `the view of ${what} is ${age}`
 }
 
-async function showsWhatIsStored(
+async function heldAgainstStored(
   client: Pick<KubeClient, 'list'>,
   cache: Pick<ResourceCache<KubeObject>, 'get' | 'size' | 'selection'>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<{ readonly isSame: boolean; readonly version: string }> {
   const { resource, ...where } = cache.selection
-  let count = 0
-  for await (const { items } of client.list<KubeObject>(resource, {
-    ...where,
-    answer: 'metadata',
-    deadlineMs: askDeadlineMs,
-    signal,
-  }))
+  const pages = client.list<KubeObject>(resource, { ...where, answer: 'metadata', deadlineMs: askDeadlineMs, signal })
+  let [isSame, count, version] = [true, 0, '']
+  for await (const { items, resourceVersion } of pages) {
+    version ||= resourceVersion
     for (const { metadata } of items) {
-      const { name = '', namespace, uid, resourceVersion } = metadata
+      const { name = '', namespace, uid, resourceVersion: stored } = metadata
       const known = cache.get({ name, ...(namespace === undefined ? {} : { namespace }) })?.metadata
-      if (known?.uid !== uid || known?.resourceVersion !== resourceVersion) return false
+      if (known?.uid !== uid || known?.resourceVersion !== stored) isSame = false
       count++
     }
-  return count === cache.size
+  }
+  return { isSame: isSame && count === cache.size, version }
 }

@@ -204,6 +204,27 @@ describe('a cache', () => {
     expect(cache.stats()).toMatchObject({ lastEventAgeMs: 40_000, lastContactAgeMs: 10_000, events: 1 })
   })
 
+  it('catches up after a long silence until a bookmark says that nothing is missing', async () => {
+    const server = new ModelServer()
+    const { cache, clock } = start(server)
+    await clock.advance(1)
+    server.put('a')
+    await clock.advance(60_000)
+    server.put('b')
+    await clock.advance(1)
+    expect(cache.stats()).toMatchObject({ isCatchingUp: false, position: '3' })
+    await clock.advance(60_001)
+    server.put('c')
+    await clock.advance(1)
+    expect(cache.stats()).toMatchObject({ isCatchingUp: true, position: '4' })
+    server.put('d')
+    await clock.advance(1)
+    expect(cache.stats().isCatchingUp).toBe(true)
+    server.bookmark()
+    await clock.advance(1)
+    expect(cache.stats().isCatchingUp).toBe(false)
+  })
+
   it('ends with its signal', async () => {
     const server = new ModelServer()
     const { cache, clock, stop } = start(server)

@@ -42,6 +42,9 @@ export interface ReflectorOptions extends ReflectorTimes {
   readonly onError: (error: unknown) => void
 }
 
+/** Longer than any bookmark takes: a watch that was silent for this long may have missed something. */
+export const longSilenceMs = 60_000
+
 export interface ReflectorStats {
   /** A watch is open and the first list is complete. */
   readonly isConnected: boolean
@@ -55,5 +58,9 @@ export interface ReflectorStats {
   readonly lastEventAgeMs: number | undefined
   /** Since the server said anything at all: an event, a bookmark, a page. */
   readonly lastContactAgeMs: number | undefined
+  /** It is heard of again after a long silence, and nothing says yet that it has heard of everything that it missed. */
+  readonly isCatchingUp: boolean
+  /** The version up to which everything is known. */
+  readonly position: string | undefined
   readonly lastError: string | undefined
 }

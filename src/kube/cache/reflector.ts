@@ -2,7 +2,7 @@ import { backoffMs } from '../backoff.ts'
 import type { WatchEvent } from '../door.ts'
 import { ApiError, hasCode } from '../errors.ts'
 import type { KubeObject } from '../resource.ts'
-import type { ReflectorOptions, ReflectorSink, ReflectorStats } from './reflector-options.ts'
+import { longSilenceMs, type ReflectorOptions, type ReflectorSink, type ReflectorStats } from './reflector-options.ts'
 import { isOlderVersion } from './resource-version.ts'
 import { TurnKeeper } from './turn.ts'
 
@@ -46,6 +46,7 @@ export class Reflector<T extends KubeObject> {
   #silencesHere = 0
   #lastEventAt: number | undefined
   #lastContactAt: number | undefined
+  #isCatchingUp = false
   #lastError: string | undefined
 
   constructor(options: ReflectorOptions, sink: ReflectorSink<T>) {
@@ -63,6 +64,8 @@ export class Reflector<T extends KubeObject> {
       failuresInARow: this.#failures,
       lastEventAgeMs: this.#lastEventAt === undefined ? undefined : now - this.#lastEventAt,
       lastContactAgeMs: this.#lastContactAt === undefined ? undefined : now - this.#lastContactAt,
+      isCatchingUp: this.#isCatchingUp,
+      position: this.#position,
       lastError: this.#lastError,
     }
   }
@@ -202,6 +205,7 @@ export class Reflector<T extends KubeObject> {
     if (this.#hasListed) this.#relists++
     this.#hasListed = true
     this.#contact(false)
+    this.#isCatchingUp = false
     this.#sink.retain(seen)
   }
 
@@ -212,6 +216,8 @@ export class Reflector<T extends KubeObject> {
       }
       this.#position = event.resourceVersion
       this.#contact(false)
+      // Whatever happened before it was told before it.
+      this.#isCatchingUp = false
       return
     }
     if (event.type === 'DELETED') this.#sink.remove(event.object)
@@ -221,7 +227,9 @@ export class Reflector<T extends KubeObject> {
   }
 
   #contact(isEvent: boolean): void {
-    this.#lastContactAt = this.#options.clock.monotonic()
+    const now = this.#options.clock.monotonic()
+    if (this.#lastContactAt !== undefined && now - this.#lastContactAt > longSilenceMs) this.#isCatchingUp = true
+    this.#lastContactAt = now
     this.#failuresHere = 0
     this.#silencesHere = 0
     if (!isEvent) return
