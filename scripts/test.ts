@@ -44,12 +44,14 @@ const stages: readonly Stage[] = [
         'soak',
         'controller-',
         'fleet-crash',
+        'fleet-two-controllers',
+        'sync-acceptance-apply',
         'sync-acceptance-modes',
         'sync-acceptance-deletion',
         'sync-story',
       ],
       queue: ['queue-', 'fleet-', 'sync-acceptance-rbac'],
-      dev: ['dev-', 'demo', 'package-', 'install-', 'agent-', 'sync-'],
+      dev: ['dev-', 'demo', 'package-', 'install-', 'agent-', 'sync-', 'fleet-exclusivity-interrupt'],
     },
   },
 ]
@@ -57,13 +59,16 @@ const stages: readonly Stage[] = [
 /** What takes longest, most of it because it boots machines or starts programs: a line runs one of these rows, the next one another. */
 const turns = [
   ['agent-real-nodes', 'sync-acceptance-modes'],
-  ['install-real-nodes', 'dev-stop-start', 'sync-acceptance-faults', 'controller-profile-swap', 'fleet-reboot-wave'],
+  [
+    ...['install-real-nodes', 'dev-stop-start', 'sync-acceptance-faults'],
+    ...['controller-profile-swap', 'fleet-reboot-wave', 'queue-windows'],
+  ],
   [
     ...['dev-real-nodes', 'dev-after-crash', 'dev-side-by-side', 'dev-faults', 'dev-refusals', 'demo'],
     ...['sync-acceptance-rbac', 'controller-profiles'],
   ],
   [
-    ...['install-commands', 'install-image', 'dev-interrupt'],
+    ...['install-commands', 'install-image', 'dev-interrupt', 'fleet-exclusivity-interrupt'],
     ...['controller-profile-notify', 'queue-verbs-cli', 'queue-notify'],
   ],
   ['package-tarball', 'package-docs', 'sync-acceptance-safety', 'controller-process', 'queue-host'],

@@ -51,7 +51,7 @@ export interface ExclusivityReport {
 }
 
 const replicas = 3
-const ledShare = 0.75
+const ledShare = 0.85
 /** Short, so that somebody else leads soon after a death. */
 const leaseTimes = { leaseDurationMs: 1_000, renewDeadlineMs: 650, renewEveryMs: 200 }
 const batchSize = 25
