@@ -51,7 +51,8 @@ export interface ExclusivityReport {
 }
 
 const replicas = 3
-const ledShare = 0.85
+/** In the first of so many batches nobody asks who leads. */
+const unledEvery = 4
 /** Short, so that somebody else leads soon after a death. */
 const leaseTimes = { leaseDurationMs: 1_000, renewDeadlineMs: 650, renewEveryMs: 200 }
 const batchSize = 25
@@ -93,7 +94,8 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
     while (done < schedules && problems.length === 0) {
       // A rest is measured by wall clocks, so with clocks that are minutes apart it would last for minutes.
       const mood = random.next() < 0.5 ? { skewMs: 600_000, rests: 0 } : { skewMs: 300, rests: 0.3 }
-      const isLed = random.next() < ledShare
+      // Not by chance: no run may be without them.
+      const isLed = (done / batchSize) % unledEvery !== 0
       const batch = new AbortController()
       const batchEnded = AbortSignal.any([ended, batch.signal])
       const replica = { admin, skewMs: mood.skewMs, isLed, signal: batchEnded, counts }
