@@ -52,14 +52,14 @@ export interface ExclusivityReport {
 
 const replicas = 3
 /** In the first of so many batches nobody asks who leads. */
-const unledEvery = 4
+const unledEvery = 2
 /** Short, so that somebody else leads soon after a death. */
 const leaseTimes = { leaseDurationMs: 1_000, renewDeadlineMs: 650, renewEveryMs: 200 }
 const batchSize = 25
 
 /**
- * Three controllers that die, lose writes and answers, see old worlds, and whose clocks disagree by minutes. Most of the
- * time they take turns by a Lease that lasts a second; and now and then they all believe to lead, which is the worst that
+ * Three controllers that die, lose writes and answers, see old worlds, and whose clocks disagree by minutes. Half of
+ * the time they take turns by a Lease that lasts a second, and half of it they all believe to lead, which is the worst that
  * leader election could ever let through. The budget has to hold all the same.
  */
 export async function runExclusivity(options: ExclusivityOptions): Promise<ExclusivityReport> {

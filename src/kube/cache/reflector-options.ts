@@ -42,7 +42,7 @@ export interface ReflectorOptions extends ReflectorTimes {
   readonly onError: (error: unknown) => void
 }
 
-/** Longer than any bookmark takes: a watch that was silent for this long may have missed something. */
+/** A bookmark comes about as often: a watch that was silent for longer may have missed something. */
 export const longSilenceMs = 60_000
 
 export interface ReflectorStats {
