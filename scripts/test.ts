@@ -71,7 +71,14 @@ const turns = [
     ...['install-commands', 'install-image', 'dev-interrupt', 'fleet-exclusivity-interrupt'],
     ...['controller-profile-notify', 'queue-verbs-cli', 'queue-notify'],
   ],
-  ['package-tarball', 'package-docs', 'sync-acceptance-safety', 'controller-process', 'queue-host'],
+  [
+    'agent-real-trouble',
+    'package-tarball',
+    'package-docs',
+    'sync-acceptance-safety',
+    'controller-process',
+    'queue-host',
+  ],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined

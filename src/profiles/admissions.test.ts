@@ -40,7 +40,7 @@ class Room {
   hasLedger = true
   #version = 1
 
-  open(): Admissions {
+  open({ isDryRun = false } = {}): Admissions {
     const cluster: ClusterView = { nodes: () => this.nodes, podsOn: () => [] }
     return new Admissions({
       client: this.#client,
@@ -49,6 +49,7 @@ class Room {
       cluster,
       clock: this.clock,
       signal: new AbortController().signal,
+      isDryRun,
     })
   }
 
@@ -188,4 +189,19 @@ test('without a ledger nobody gets in', async () => {
   room.hasLedger = false
   room.nodes = [versioned('a', 5)]
   expect(await room.ask(room.open(), 'a', 1)).toBe('the ledger is not there yet')
+})
+
+test('a dry run lets in no more than a real one would, needs no ledger and writes nothing', async () => {
+  const room = new Room()
+  room.hasLedger = false
+  room.nodes = ['a', 'b'].map((name) => versioned(name, 5))
+  const admissions = room.open({ isDryRun: true })
+  expect(await room.ask(admissions, 'a', 1)).toBeUndefined()
+  expect(await room.ask(admissions, 'b', 1)).toMatch(/./)
+  // At the next look it is still the same one.
+  expect(await room.ask(admissions, 'a', 1)).toBeUndefined()
+  // Somebody changed it: it is asked anew, like everybody.
+  room.nodes = [versioned('a', 6), versioned('b', 5)]
+  expect(await room.ask(admissions, 'b', 1)).toBeUndefined()
+  expect(room.writes).toBe(0)
 })

@@ -19,6 +19,8 @@ export interface AdmissionPorts {
   readonly cluster: ClusterView
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** Lets in whom it would let in, and writes nothing. */
+  readonly isDryRun: boolean
 }
 
 /** The node that asks, as it was read: only in that version can it be taken into maintenance by this look. */
@@ -47,6 +49,8 @@ export class Admissions {
   #waiting: Candidate[] = []
   #running: Promise<void> | undefined
   #newest: MaintenanceBudget | undefined
+  /** Who a dry run let in; their nodes never change by it. */
+  #pretended: readonly Admission[] = []
 
   constructor(ports: AdmissionPorts) {
     this.#ports = ports
@@ -89,7 +93,12 @@ export class Admissions {
 
   /** Those who may not, and why. */
   async #write(batch: readonly Candidate[]): Promise<ReadonlyMap<Candidate, string>> {
-    const { client, signal } = this.#ports
+    const { client, signal, isDryRun } = this.#ports
+    if (isDryRun) {
+      const { next, refused } = await this.#decide(batch, this.#stillNeeded(this.#pretended))
+      this.#pretended = next
+      return refused
+    }
     for (let attempt = 1; ; attempt++) {
       const budget = attempt === 1 ? this.#ledger() : await this.#readLedger()
       if (!budget?.status) return new Map(batch.map((each) => [each, 'the ledger is not there yet']))

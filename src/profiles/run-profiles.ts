@@ -135,6 +135,7 @@ class ProfilesRun {
       cluster: this.#cluster,
       clock,
       signal,
+      isDryRun: ports.isDryRun,
     })
     this.#outbox = new Outbox({
       doors: { client, clock },
@@ -318,8 +319,7 @@ class ProfilesRun {
         if (freeze !== undefined || isDryRun) return held(freeze)
         return held(await whyNoSlot({ client, views: this.#ports.views, signal }, node, profile))
       },
-      admit: async (profile, passes) =>
-        isDryRun ? undefined : held(await this.#admissions.admit(draftOf(node), profile, passes)),
+      admit: async (profile, passes) => held(await this.#admissions.admit(draftOf(node), profile, passes)),
       isDryRun,
     })
   }

@@ -380,6 +380,18 @@ describe('done', () => {
     expect(decideRequest(world(gone, { node: undefined }))).toEqual({ do: 'removeFinalizer' })
   })
 
+  test('it is not let go while the ledger lists it: nobody else could tell why the slot is held', () => {
+    const gone = request('r', 'a', { status: { phase: 'Done' }, ...deleted })
+    const step = decideRequest(world(gone, listed))
+    expect(step).toEqual({ do: 'nothing', why: 'the ledger frees its slot first' })
+  })
+
+  test('it goes home again while the ledger lists it and the node bears a mark of ours, even without a cordon', () => {
+    const done = request('r', 'a', { status: { phase: 'Done', outcome: 'Completed' } })
+    const said = saying(node('a'), { MaintenancePlanned: 'new fan' })
+    expect(statusOf(decideRequest(world(done, { ...listed, node: said }))).phase).toBe('Finishing')
+  })
+
   test('who still asks for it goes first: else the same request would be made anew', () => {
     const gone = request('r', 'a', { status: { phase: 'Done' }, ...deleted })
     expect(decideRequest(world(gone, { isStillAsked: true }))).toMatchObject({ do: 'nothing', lookAgainMs: 5_000 })

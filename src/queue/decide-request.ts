@@ -11,6 +11,7 @@ import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
 import { daemonSetsToStop, drainStep, stayInService, withdrawStep } from './decide-drain.ts'
 import { grant } from './decide-grant.ts'
+import { isGivenBack } from './decide-releases.ts'
 import { decideVerb } from './decide-verb.ts'
 import { granted, heartbeat, hostStep, isReturned, overdue, rebooting, settle, unsettle } from './decide-work.ts'
 import { ailmentOf, isProven, isReadySince, isTakenBack, needsProof } from './health.ts'
@@ -36,8 +37,8 @@ export function decideRequest(world: RequestWorld): RequestStep {
   const isDeleted = request.metadata.deletionTimestamp !== undefined
   const hasFinalizer = request.metadata.finalizers?.includes(finalizer) ?? false
   if (!isOpen(request)) {
-    const wayHome = slot && node && goHomeAgain(world, node)
-    if (wayHome) return wayHome
+    // Without its request nobody could tell any more why the slot is held.
+    if (slot && node) return goHomeAgain(world, node) ?? nothing('the ledger frees its slot first')
     if (isDeleted && hasFinalizer)
       return world.isStillAsked
         ? nothing('what asked for it goes first, or it would be made anew', 5_000)
@@ -59,7 +60,7 @@ export function decideRequest(world: RequestWorld): RequestStep {
 function goHomeAgain(world: RequestWorld, node: NodeObject): RequestStep | undefined {
   const { request, now } = world
   const isLast = sharers(world).every(({ status }) => status?.phase === 'Finishing' || status?.phase === 'Done')
-  if (!isLast || !isCordonedBy(node, cordonOwner)) return undefined
+  if (!isLast || isGivenBack(node)) return undefined
   const note = { reason: 'StillListed', message: 'it was said to be over, but its node was not given back' }
   const { outcome: _, ...status } = enterPhase(request, 'Finishing', note, now)
   return write(status)

@@ -19,7 +19,7 @@ import { isGivenBack, isOver } from './decide-releases.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
-import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
+import { type Claim, emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
 import { staticPodAilment } from './node-facts.ts'
@@ -63,16 +63,44 @@ export async function takeLedgerTurn(
     return { touched: [], waiting, wakeAtMs, decidedInMs }
   }
   // The version that the decision was made from: whoever wrote in between makes this fail, and it is decided anew.
-  await client.replace<MaintenanceBudget>(
-    maintenanceBudgets,
-    { ...budget, status: next },
-    { subresource: 'status', fieldManager: controllerManager, signal },
-  )
+  const written = await writeLedger(client, budget, next, signal)
   tell(ports, checked)
+  await freeVanished(ports, written, checked.claims, signal)
   await tidyLocks(ports, budget, next.slots, gone, signal)
   const requests = [...checked.claims, ...checked.releases].map(({ request }) => request)
   const touched = [...requests, ...checked.putBack.flatMap((slot) => slot.requests)]
   return { touched, waiting, wakeAtMs, decidedInMs }
+}
+
+function writeLedger(
+  client: KubeClient,
+  budget: MaintenanceBudget,
+  status: MaintenanceBudgetStatus,
+  signal: AbortSignal,
+): Promise<MaintenanceBudget> {
+  const options = { subresource: 'status', fieldManager: controllerManager, signal } as const
+  return client.replace<MaintenanceBudget>(maintenanceBudgets, { ...budget, status }, options)
+}
+
+/**
+ * Whoever was taken back and removed while its claim was on its way never heard of its slot. Looked for by the one who wrote
+ * the claim, because later nobody can tell it from a request that vanished at work, whose slot only a person frees.
+ */
+async function freeVanished(
+  { client, log }: QueuePorts,
+  budget: MaintenanceBudget,
+  claims: readonly Claim[],
+  signal: AbortSignal,
+): Promise<void> {
+  const vanished = await keep(claims, async ({ request, node }) => {
+    if (await liveRequestOf(client, request, signal)) return false
+    const liveNode = await liveNodeOf(client, node, signal)
+    return liveNode === undefined || isGivenBack(liveNode)
+  })
+  if (vanished.length === 0) return
+  const status = vanished.reduce((ledger, { request }) => withRelease(ledger, request), budget.status ?? emptyLedger)
+  await writeLedger(client, budget, status, signal)
+  for (const { request, node } of vanished) log.info({ request, node }, 'slot freed: its request is gone')
 }
 
 /** Decides, asks outside about those whose turn it would be, and decides again with the answers. */

@@ -6,11 +6,12 @@ import {
   maintenanceRequests,
   releaseAnnotations,
 } from '../../src/api/index.ts'
-import { resources } from '../../src/kube/index.ts'
+import { type KubeClient, type KubeObject, resources } from '../../src/kube/index.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import {
   cordonOf,
   createPdb,
+  followLedger,
   inService,
   patient,
   prepareQueue,
@@ -188,6 +189,34 @@ test('a slot whose request has vanished counts on, and a person frees it with it
   expect(await cordonOf(ground, node)).toEqual(inService)
   expect((await slotsOf(ground)).map((slot) => slot.node)).toEqual([next])
   await eventually(async () => expect((await ground.budget()).metadata.annotations ?? {}).toEqual({}), patient)
+})
+
+test('a request that is taken back and removed while its claim is on its way leaves no slot behind', async (context) => {
+  const ground = await prepareQueue(context)
+  const [node, next] = [await ground.addNode(), await ground.addNode()]
+  const { metadata } = await ground.ask(node)
+  let hasVanished = false
+  const client: KubeClient = {
+    ...ground.admin,
+    replace: async (resource, object, options) => {
+      const isClaim =
+        resource === maintenanceBudgets && ((object as KubeObject as MaintenanceBudget).status?.slots.length ?? 0) > 0
+      if (isClaim && !hasVanished) {
+        hasVanished = true
+        await ground.want(metadata.name, 'Return')
+        await ground.untilPhase(metadata.name, 'Done')
+        await ground.admin.delete(maintenanceRequests, { name: metadata.name }, { uid: metadata.uid ?? '' })
+        await eventually(() => expect(ground.request(metadata.name)).rejects.toThrow(/not found/), patient)
+      }
+      return ground.admin.replace(resource, object, options)
+    },
+  }
+  const ledger = followLedger(context, ground)
+  await ground.startQueue({ client })
+  await eventually(() => expect(ledger.tokens).toEqual([1]), patient)
+  await eventually(async () => expect(await slotsOf(ground)).toEqual([]), patient)
+  expect(hasVanished).toBe(true)
+  await ground.untilPhase((await ground.ask(next)).metadata.name, 'Granted')
 })
 
 test('marks that somebody takes off or edits are put back, and the node ends as it was', async (context) => {
