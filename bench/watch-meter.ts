@@ -6,6 +6,8 @@ export interface Meter {
   synced(): void
   /** All changes have arrived: print the figures and end. */
   finished(): void
+  /** The same for somebody who follows no changes. */
+  syncedOnly(): void
 }
 
 export function startMeter(): Meter {
@@ -15,25 +17,32 @@ export function startMeter(): Meter {
   let firstSyncSeconds = 0
   let longestBlockMs = 0
   let cpuAtSync = 0
+  const noteSync = () => {
+    firstSyncSeconds = (performance.now() - startedAt) / 1000
+    longestBlockMs = longestTurn?.() ?? 0
+    cpuAtSync = cpuSeconds()
+  }
+  const end = (more: object) => {
+    const cost = {
+      firstSyncSeconds,
+      cpuSeconds: cpuAtSync,
+      rssMiB: process.memoryUsage.rss() / 2 ** 20,
+      peakRssMiB: process.resourceUsage().maxRSS / 1024,
+      ...more,
+    }
+    say({ metrics: longestTurn ? { longestBlockMs } : cost })
+    process.exit(0)
+  }
   return {
     changes,
     synced() {
-      firstSyncSeconds = (performance.now() - startedAt) / 1000
-      longestBlockMs = longestTurn?.() ?? 0
-      cpuAtSync = cpuSeconds()
+      noteSync()
       say({ synced: true })
     },
-    finished() {
-      const forChanges = cpuSeconds() - cpuAtSync
-      const cost = {
-        firstSyncSeconds,
-        cpuSeconds: cpuAtSync,
-        rssMiB: process.memoryUsage.rss() / 2 ** 20,
-        peakRssMiB: process.resourceUsage().maxRSS / 1024,
-        eventsPerSecond: changes / forChanges,
-      }
-      say({ metrics: longestTurn ? { longestBlockMs } : cost })
-      process.exit(0)
+    finished: () => end({ eventsPerSecond: changes / (cpuSeconds() - cpuAtSync) }),
+    syncedOnly() {
+      noteSync()
+      end({})
     },
   }
 }
