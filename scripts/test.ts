@@ -71,14 +71,8 @@ const turns = [
     ...['install-commands', 'install-image', 'dev-interrupt', 'fleet-exclusivity-interrupt'],
     ...['controller-profile-notify', 'queue-verbs-cli', 'queue-notify'],
   ],
-  [
-    'agent-real-trouble',
-    'package-tarball',
-    'package-docs',
-    'sync-acceptance-safety',
-    'controller-process',
-    'queue-host',
-  ],
+  ['agent-real-trouble', 'sync-acceptance-safety', 'controller-process', 'queue-verbs'],
+  ['package-tarball', 'package-docs', 'controller-profile-admissions', 'sync-acceptance-apply', 'queue-host'],
 ].map((names) => names.map((name) => `test/e2e/${name}.test.ts`))
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined

@@ -8,6 +8,7 @@ import {
   maintenanceBudgets,
   maintenanceRequests,
   releaseAnnotations,
+  verbAnnotations,
 } from '../api/index.ts'
 import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
@@ -16,14 +17,16 @@ import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
+import { isReturned } from './decide-work.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
-import { type Claim, emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
+import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
 import { staticPodAilment } from './node-facts.ts'
 import type { ClaimGates } from './obstacles.ts'
+import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { podsByNode } from './views.ts'
 
@@ -63,44 +66,16 @@ export async function takeLedgerTurn(
     return { touched: [], waiting, wakeAtMs, decidedInMs }
   }
   // The version that the decision was made from: whoever wrote in between makes this fail, and it is decided anew.
-  const written = await writeLedger(client, budget, next, signal)
+  await client.replace<MaintenanceBudget>(
+    maintenanceBudgets,
+    { ...budget, status: next },
+    { subresource: 'status', fieldManager: controllerManager, signal },
+  )
   tell(ports, checked)
-  await freeVanished(ports, written, checked.claims, signal)
   await tidyLocks(ports, budget, next.slots, gone, signal)
   const requests = [...checked.claims, ...checked.releases].map(({ request }) => request)
   const touched = [...requests, ...checked.putBack.flatMap((slot) => slot.requests)]
   return { touched, waiting, wakeAtMs, decidedInMs }
-}
-
-function writeLedger(
-  client: KubeClient,
-  budget: MaintenanceBudget,
-  status: MaintenanceBudgetStatus,
-  signal: AbortSignal,
-): Promise<MaintenanceBudget> {
-  const options = { subresource: 'status', fieldManager: controllerManager, signal } as const
-  return client.replace<MaintenanceBudget>(maintenanceBudgets, { ...budget, status }, options)
-}
-
-/**
- * Whoever was taken back and removed while its claim was on its way never heard of its slot. Looked for by the one who wrote
- * the claim, because later nobody can tell it from a request that vanished at work, whose slot only a person frees.
- */
-async function freeVanished(
-  { client, log }: QueuePorts,
-  budget: MaintenanceBudget,
-  claims: readonly Claim[],
-  signal: AbortSignal,
-): Promise<void> {
-  const vanished = await keep(claims, async ({ request, node }) => {
-    if (await liveRequestOf(client, request, signal)) return false
-    const liveNode = await liveNodeOf(client, node, signal)
-    return liveNode === undefined || isGivenBack(liveNode)
-  })
-  if (vanished.length === 0) return
-  const status = vanished.reduce((ledger, { request }) => withRelease(ledger, request), budget.status ?? emptyLedger)
-  await writeLedger(client, budget, status, signal)
-  for (const { request, node } of vanished) log.info({ request, node }, 'slot freed: its request is gone')
 }
 
 /** Decides, asks outside about those whose turn it would be, and decides again with the answers. */
@@ -277,7 +252,9 @@ async function checkLive(
       liveRequestOf(client, request, signal),
     ])
     if (liveNode?.metadata.uid !== nodeUID || liveRequest?.spec.nodeUID !== nodeUID) return false
-    return liveRequest.spec.want === 'Out' && liveRequest.metadata.deletionTimestamp === undefined
+    // A person's word on it is carried out first: it may be its end.
+    const isOrdered = liveRequest.metadata.annotations?.[verbAnnotations.verb] !== undefined
+    return isOpen(liveRequest) && !isReturned(liveRequest) && !isOrdered
   })
   const releases = await keep(decision.releases, async ({ request, nodeUID, node, isLast }) => {
     const [liveNode, liveRequest] = await Promise.all([

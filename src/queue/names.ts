@@ -7,6 +7,9 @@ export const finalizer = 'fettle.dev/give-back'
 /** Keeps the budget until no slot is held: it is the ledger. */
 export const ledgerFinalizer = 'fettle.dev/ledger'
 
+/** On the budget: the last request that left the line without a turn. */
+export const lastLetGo = 'fettle.dev/last-let-go'
+
 /** All requests of a node share one slot, and so one cordon. */
 export const cordonOwner = 'queue'
 

@@ -3,6 +3,7 @@ import {
   type MaintenanceBudget,
   type MaintenanceRequest,
   type MaintenanceRequestStatus,
+  maintenanceBudgets,
   maintenanceRequests,
   verbAnnotations,
   type Waiting,
@@ -14,14 +15,14 @@ import {
   volumesToWaitFor,
   withdrawEvictionRequests,
 } from '../drain/index.ts'
-import { type PodObject, resources } from '../kube/index.ts'
+import { type KubeClient, type PodObject, resources } from '../kube/index.ts'
 import { drainPlan, volumesStatus } from './decide-drain.ts'
 import { decideRequest, windowBypassed } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
 import { isLockLeft } from './foreign-lock-turn.ts'
 import { slotOf } from './ledger.ts'
 import { liveNodeOf, livePodsOn, liveSlotOf } from './live-reads.ts'
-import { controllerManager, finalizer } from './names.ts'
+import { controllerManager, finalizer, lastLetGo } from './names.ts'
 import { takesPods } from './node-facts.ts'
 import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
@@ -152,7 +153,7 @@ function isOwnPod({ metadata }: PodObject, ownNamespace: string): boolean {
 /**
  * Ending a request because its node is gone, and letting the work begin because its pods are, cannot be taken back:
  * a node that was made a moment ago, or a pod that came just before the cordon, may not have reached the caches yet.
- * Nor may an old ledger bring a request back that is over.
+ * Nor may an old ledger bring a request back that is over, or list one after its end.
  */
 async function isTrueLive(
   { client }: QueuePorts,
@@ -165,8 +166,27 @@ async function isTrueLive(
   if (status.phase === 'Finishing' && !isOpen(request))
     return (await liveSlotOf(client, request.metadata.name ?? '', signal)) !== undefined
   if (status.outcome === 'NodeGone') return (await liveNodeOf(client, nodeName, signal))?.metadata.uid !== nodeUID
+  if (status.phase === 'Done' && request.status?.phase === 'Queued') return letGo(client, request, signal)
   if (!isDrainedNow(request, status) || !node) return true
   return drainPlan(world, node, await livePodsOn(client, nodeName, signal)).left.length === 0
+}
+
+/**
+ * A claim may be on its way that was decided while the request was still wanted. It holds only for the ledger as it was, so it
+ * fails once that has changed; and whoever decides later sees that the request is not wanted any more. Otherwise a request
+ * could be over, and removed, before its slot is stored, and nobody would free that slot.
+ */
+async function letGo(client: KubeClient, { metadata }: MaintenanceRequest, signal: AbortSignal): Promise<boolean> {
+  const { name = '', uid = '' } = metadata
+  const body = { metadata: { annotations: { [lastLetGo]: `${name} ${uid}` } } }
+  const options = { fieldManager: controllerManager, signal }
+  const ledger = await client.patch<MaintenanceBudget>(
+    maintenanceBudgets,
+    { name: budgetName },
+    { type: 'merge', body },
+    options,
+  )
+  return slotOf(ledger.status, name) === undefined
 }
 
 /** A pod is gone before its volumes are. Who wants to wait for them is told which are left. */

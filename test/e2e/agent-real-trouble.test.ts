@@ -93,7 +93,9 @@ describe.skipIf(missing.length > 0)(
       expect(one.has(permissionFile)).toBe(false)
       // Longer than the script rests between its looks.
       await stays(async () => expect(await one.sh('systemctl is-active kustodian')).toBe('active'), 5_500)
-      expect((await reached(request, 'Queued')).status?.waiting?.for).toBe('Budget')
+      await eventually(async () => {
+        expect((await reached(request, 'Queued')).status?.waiting?.for).toBe('Budget')
+      }, patiently)
       await one.sh(`systemctl stop kustodian; rm ${requestFile}`)
       expect((await reached(request, 'Done')).status?.outcome).toBe('Withdrawn')
       await one.untilIdle()
