@@ -29,7 +29,7 @@ import { watchForPermission } from '../support/real-witness.ts'
 
 const missing = await missingForRealNodes()
 /** What the agent does in both turns of a node, at least: no crash point is drawn beyond. */
-const fewestActs = 30
+const fewestActs = 24
 const kustodianScript = readFileSync(join(repository, 'test/fixtures/scripts/kustodian-readme.sh'), 'utf8')
 
 let agents: RealAgents
