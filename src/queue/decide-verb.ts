@@ -24,6 +24,11 @@ function orderOn({ metadata }: MaintenanceRequest): Order | undefined {
     : { verb, ...(reason ? { reason: reason.slice(0, 256) } : {}), ...(by ? { by: by.slice(0, 256) } : {}) }
 }
 
+/** A person has said that it ends, and nobody has acted on it yet. */
+export function isToEnd(request: MaintenanceRequest): boolean {
+  return Object.hasOwn(outcomes, orderOn(request)?.verb ?? '')
+}
+
 /**
  * Acts on a person's word. Its effect is stored before the word is removed, and each effect is recognised, so that a
  * crash in between repeats nothing.

@@ -8,7 +8,6 @@ import {
   maintenanceBudgets,
   maintenanceRequests,
   releaseAnnotations,
-  verbAnnotations,
 } from '../api/index.ts'
 import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
@@ -17,6 +16,7 @@ import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
+import { isToEnd } from './decide-verb.ts'
 import { isReturned } from './decide-work.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
@@ -252,9 +252,7 @@ async function checkLive(
       liveRequestOf(client, request, signal),
     ])
     if (liveNode?.metadata.uid !== nodeUID || liveRequest?.spec.nodeUID !== nodeUID) return false
-    // A person's word on it is carried out first: it may be its end.
-    const isOrdered = liveRequest.metadata.annotations?.[verbAnnotations.verb] !== undefined
-    return isOpen(liveRequest) && !isReturned(liveRequest) && !isOrdered
+    return isOpen(liveRequest) && !isReturned(liveRequest) && !isToEnd(liveRequest)
   })
   const releases = await keep(decision.releases, async ({ request, nodeUID, node, isLast }) => {
     const [liveNode, liveRequest] = await Promise.all([

@@ -140,6 +140,25 @@ export async function runExclusivity(options: ExclusivityOptions): Promise<Exclu
   }
 }
 
+/** Of several that ran side by side. */
+export function sumOf(reports: readonly ExclusivityReport[]): ExclusivityReport {
+  const sum = (of: (report: ExclusivityReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  const most = (of: (report: ExclusivityReport) => number) => Math.max(...reports.map(of))
+  return {
+    schedules: sum(({ schedules }) => schedules),
+    requests: sum(({ requests }) => requests),
+    kills: sum(({ kills }) => kills),
+    terms: sum(({ terms }) => terms),
+    ledgerVersions: sum(({ ledgerVersions }) => ledgerVersions),
+    mostOut: most(({ mostOut }) => mostOut),
+    atWork: sum(({ atWork }) => atWork),
+    mostAtWork: most(({ mostAtWork }) => mostAtWork),
+    cordons: sum(({ cordons }) => cordons),
+    seconds: most(({ seconds }) => seconds),
+    problems: reports.flatMap(({ problems }) => problems),
+  }
+}
+
 /** Nobody writes any more, so the newest version of each kind is the last that its witness has to tell. */
 async function untilAllIsHeard(admin: KubeClient, judge: MomentJudge): Promise<void> {
   const kinds = { ledger: maintenanceBudgets, requests: maintenanceRequests, nodes: resources.nodes } as const

@@ -130,11 +130,11 @@ describe('a watch', () => {
       answer.on('close', () => {
         isClosed = true
       })
+      setTimeout(() => stop.abort(new Error('enough')), 15)
       return lines([event('ADDED', 'a')], 'stay')(answer, request)
     }
     const { watch } = await open([stay], { signal: stop.signal })
     const collected = collect(watch)
-    setTimeout(() => stop.abort(new Error('enough')), 15)
     expect((await collected).thrown).toMatchObject({ message: 'enough' })
     await vi.waitFor(() => expect(isClosed).toBe(true), 5_000)
   })
