@@ -42,7 +42,10 @@ test('in a pod the mounted account is used, and its next token when the first ha
   await first.expire()
   writeFileSync(join(folder, 'token'), second.token)
   expect(await whoAmI(client)).toMatchObject({ username: account.user })
-  expect(client.counters().requests).toEqual({ 'POST selfsubjectreviews 401': 1, 'POST selfsubjectreviews 201': 1 })
+  // The server says no once; unless it took so long to forget the first token that the file was due to be read anyhow.
+  const { 'POST selfsubjectreviews 401': refused = 0, ...others } = client.counters().requests
+  expect(refused).toBeLessThanOrEqual(1)
+  expect(others).toEqual({ 'POST selfsubjectreviews 201': 1 })
 })
 
 test('a server that the mounted authority has not signed is not trusted, and never sees the token', async (context) => {

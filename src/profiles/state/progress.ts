@@ -49,6 +49,8 @@ const progress = z.object({
 /** An abort may come from a state that nobody knows. */
 const entry = z.object({ at: time, profile: z.string(), from: z.string(), to: state, why: z.string() })
 
+const history = z.array(entry)
+
 export type InFlight = z.output<typeof inFlight>
 export type Pending = z.output<typeof pending>
 export type Progress = z.output<typeof progress>
@@ -74,7 +76,7 @@ export function writeProgress({ inFlight, aborting, pending, sent }: Progress): 
 
 /** Newest first. */
 export function readHistory(text: string | undefined): readonly HistoryEntry[] {
-  return z.array(entry).safeParse(json(text)).data ?? []
+  return history.safeParse(json(text)).data ?? []
 }
 
 export function addHistory(text: string | undefined, added: readonly HistoryEntry[]): string {
