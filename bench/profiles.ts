@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { customResourceDefinitions } from '../src/api/index.ts'
 import { adminKubeconfig, bringUp, connectTo, takeDown } from '../src/dev/index.ts'
 import { runOk } from '../src/host/index.ts'
-import { type KubeClient, type KubeObject, type NodeObject, resources } from '../src/kube/index.ts'
+import { type KubeClient, type KubeObject, type NodeObject, ResourceCache, resources } from '../src/kube/index.ts'
 import { dataAnnotation, profileLabel, stateLabel } from '../src/profiles/index.ts'
 import { type Bench, type BenchOptions, type Metrics, medians, ratios } from './bench.ts'
 import { cpuSecondsOf, rssMiBOf } from './process-figures.ts'
@@ -135,10 +135,13 @@ async function runOnce(
   folder: string,
   nodes: number,
 ): Promise<Metrics> {
+  const over = new AbortController()
   await everyNode(nodes, (name) => patch(client, name, { [dataAnnotation]: null }, { [profileLabel]: 'bench' }))
+  const watched = new ResourceCache<NodeObject>({ client, resource: resources.nodes, signal: over.signal })
+  await watched.waitForSync(over.signal)
   const child = spawn(command, [...args], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
   try {
-    await until(client, nodes, child, ({ metadata }) => metadata.annotations?.[dataAnnotation] !== undefined)
+    await until(watched, nodes, child, ({ metadata }) => metadata.annotations?.[dataAnnotation] !== undefined)
     await sleep(2_000)
     const writesBefore = await nodePatches(client)
     await sleep(quietSeconds * 1_000)
@@ -146,11 +149,13 @@ async function runOnce(
     const cpuBefore = cpuSecondsOf(child.pid)
     await everyNode(nodes, (name) => patch(client, name, { 'bench/needed': 'true', 'bench/approved': 'true' }))
     const annotatedMs = performance.now()
-    await until(client, nodes, child, isThrough)
+    await until(watched, nodes, child, isThrough)
     const seconds = (performance.now() - annotatedMs) / 1_000
     return { seconds, cpuSeconds: cpuSecondsOf(child.pid) - cpuBefore, rssMiB: rssMiBOf(child.pid), steadyStateWrites }
   } finally {
     await stop(child)
+    over.abort(new Error('the run is over'))
+    await watched.ended
   }
 }
 
@@ -158,30 +163,19 @@ function isThrough({ metadata: { annotations, labels } }: NodeObject): boolean {
   return annotations?.['bench/needed'] === undefined && labels?.[stateLabel] === 'operational'
 }
 
-/**
- * Looks now and then, at metadata alone: whoever followed every change would take a good part of two cores, and slow down
- * a contender that keeps them busy more than one that mostly waits.
- */
 async function until(
-  client: KubeClient,
+  watched: ResourceCache<NodeObject>,
   nodes: number,
   child: ChildProcess,
   isThere: (node: NodeObject) => boolean,
 ): Promise<void> {
   const endMs = performance.now() + patienceMs
   for (;;) {
-    const startedMs = performance.now()
-    let there = 0
-    // From the API server's cache, which is milliseconds behind.
-    for await (const { items } of client.list<NodeObject>(resources.nodes, {
-      answer: 'metadata',
-      resourceVersion: '0',
-    }))
-      there += items.filter(isThere).length
+    const there = [...watched.values()].filter(isThere).length
     if (there >= nodes) return
     if (child.exitCode !== null || performance.now() > endMs)
       throw new Error(`${there} of ${nodes} nodes are through; exit code of the contender: ${child.exitCode}`)
-    await sleep(Math.max(100, 3 * (performance.now() - startedMs)))
+    await sleep(20)
   }
 }
 
