@@ -96,6 +96,14 @@ describe('a claim', () => {
     ['is being deleted', request('r', 'a', { metadata: { deletionTimestamp: noon } })],
     ['is done', request('r', 'a', { status: { phase: 'Done' } })],
     ['is on its way home and in no slot', request('r', 'a', { status: { phase: 'Finishing' } })],
+    ['a person has ended', request('r', 'a', { metadata: { annotations: { 'fettle.dev/verb': 'skip' } } })],
+    [
+      'its host no longer asks for',
+      request('r', 'a', {
+        spec: { work: 'Host' },
+        status: { phase: 'Queued', host: { request: 'Absent', permission: 'Absent' } },
+      }),
+    ],
   ])('is not made for a request that %s', ([, one]) => {
     expect(claimed({ requests: [one] })).toEqual([])
   })

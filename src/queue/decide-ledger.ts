@@ -2,7 +2,9 @@ import type { MaintenanceBudget, MaintenanceBudgetStatus, MaintenanceRequest, Sl
 import type { NodeObject } from '../kube/index.ts'
 import { Census } from './census.ts'
 import { withCondition } from './conditions.ts'
-import { isEnded, isForgotten, isOrdered, isOrphan, type Release, releasable } from './decide-releases.ts'
+import { isEnded, isForgotten, isOrdered, isOrphan, isOver, type Release, releasable } from './decide-releases.ts'
+import { isToEnd } from './decide-verb.ts'
+import { isReturned } from './decide-work.ts'
 import { holdsLocks } from './foreign-locks.ts'
 import { type Claim, emptyLedger, isSoaking, slotOf, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { figuresOf, type Limit, Tally } from './limits.ts'
@@ -19,7 +21,7 @@ import {
   ownObstacle,
   passed,
 } from './obstacles.ts'
-import { inOrder, isOpen, isStarving, starvesAtMs, wantsOut, youngerTwins } from './order.ts'
+import { inOrder, isStarving, starvesAtMs, youngerTwins } from './order.ts'
 
 export interface LedgerWorld {
   readonly budget: MaintenanceBudget
@@ -194,8 +196,7 @@ function lineOf(
     sentences.clear()
     // Who joins a node, or whose node is out already, takes a place from nobody.
     const takes = joins ? [] : tally.of(node).filter(({ out }) => !out.has(nodeUID))
-    // Claimed before the finalizer is stored, a deleted request would leave its slot behind for ever.
-    if (!request.metadata.finalizers?.includes(finalizer)) {
+    if (!isKept(request)) {
       tally.promise(node, made)
       continue
     }
@@ -232,8 +233,13 @@ function promisedSlot(
 }
 
 /** A request on its way home that no slot lists is done; it does not set out again. */
-function mayClaim(request: MaintenanceRequest): boolean {
-  return isOpen(request) && wantsOut(request) && request.status?.phase !== 'Finishing'
+export function mayClaim(request: MaintenanceRequest): boolean {
+  return !isOver(request) && !isReturned(request) && !isToEnd(request)
+}
+
+/** Claimed before the finalizer is stored, a deleted request would leave its slot behind for ever. */
+export function isKept({ metadata }: MaintenanceRequest): boolean {
+  return metadata.finalizers?.includes(finalizer) ?? false
 }
 
 const zoneLabel = 'topology.kubernetes.io/zone'

@@ -56,10 +56,10 @@ export function decideRequest(world: RequestWorld): RequestStep {
   return decideVerb(world) ?? copySlot(world) ?? inPhase(world, request.status, node)
 }
 
-/** It says that it is over, but the ledger lists it and its node is out: somebody wrote into one of them by hand. */
+/** It says that it is over, but the ledger lists it and its node bears a mark of ours: somebody wrote into one of them by hand. */
 function goHomeAgain(world: RequestWorld, node: NodeObject): RequestStep | undefined {
   const { request, now } = world
-  const isLast = sharers(world).every(({ status }) => status?.phase === 'Finishing' || status?.phase === 'Done')
+  const isLast = sharers(world).every(({ status }) => status?.phase === 'Finishing')
   if (!isLast || isGivenBack(node)) return undefined
   const note = { reason: 'StillListed', message: 'it was said to be over, but its node was not given back' }
   const { outcome: _, ...status } = enterPhase(request, 'Finishing', note, now)

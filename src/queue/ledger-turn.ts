@@ -14,10 +14,8 @@ import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resource
 import type { Clock } from '../time/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
-import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
+import { decideLedger, isKept, type LedgerDecision, mayClaim } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
-import { isToEnd } from './decide-verb.ts'
-import { isReturned } from './decide-work.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
@@ -26,7 +24,6 @@ import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
 import { staticPodAilment } from './node-facts.ts'
 import type { ClaimGates } from './obstacles.ts'
-import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { podsByNode } from './views.ts'
 
@@ -252,7 +249,7 @@ async function checkLive(
       liveRequestOf(client, request, signal),
     ])
     if (liveNode?.metadata.uid !== nodeUID || liveRequest?.spec.nodeUID !== nodeUID) return false
-    return isOpen(liveRequest) && !isReturned(liveRequest) && !isToEnd(liveRequest)
+    return mayClaim(liveRequest) && isKept(liveRequest)
   })
   const releases = await keep(decision.releases, async ({ request, nodeUID, node, isLast }) => {
     const [liveNode, liveRequest] = await Promise.all([

@@ -15,7 +15,7 @@ import {
   volumesToWaitFor,
   withdrawEvictionRequests,
 } from '../drain/index.ts'
-import { type KubeClient, type PodObject, resources } from '../kube/index.ts'
+import { type PodObject, resources } from '../kube/index.ts'
 import { drainPlan, volumesStatus } from './decide-drain.ts'
 import { decideRequest, windowBypassed } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
@@ -51,6 +51,9 @@ export async function takeRequestTurn(
   const world = request && worldOf(parts, request)
   if (!world) return undefined
   const step = decideRequest(world)
+  // Without a slot it goes home unproven. That has to be so in the ledger itself, not only in an old view of it.
+  if (step.do !== 'nothing' && isHomeless(world) && (await liveSlotOf(ports.client, name, signal)))
+    return { lookAgainMs: 1_000 }
   switch (step.do) {
     case 'nothing':
       return step.lookAgainMs === undefined ? undefined : { lookAgainMs: step.lookAgainMs }
@@ -63,6 +66,7 @@ export async function takeRequestTurn(
       return undefined
     case 'writeStatus':
       if (!(await isTrueLive(ports, world, step.status, signal))) return { lookAgainMs: 1_000 }
+      if (leavesLine(request, step.status) && !(await shutOut(ports, request, signal))) return { lookAgainMs: 1_000 }
       if (await waitsForVolumes(ports, world, step.status, signal)) return { lookAgainMs: 5_000 }
       if (step.withdraw) await withdrawEvictionRequests(ports.client, step.withdraw, signal)
       await writeStatus(ports, request, step.status, signal)
@@ -81,6 +85,11 @@ export async function takeRequestTurn(
     case 'drain':
       return takeDrainTurn(parts, request, step, (status) => writeStatus(ports, request, status, signal), signal)
   }
+}
+
+/** On its way home, and as far as is known nobody holds a slot for it any more. */
+function isHomeless({ request, node, slot }: RequestWorld): boolean {
+  return request.status?.phase === 'Finishing' && node !== undefined && slot === undefined
 }
 
 function worldOf({ ports, pace, waiting }: RequestTurnParts, request: MaintenanceRequest): RequestWorld | undefined {
@@ -153,7 +162,7 @@ function isOwnPod({ metadata }: PodObject, ownNamespace: string): boolean {
 /**
  * Ending a request because its node is gone, and letting the work begin because its pods are, cannot be taken back:
  * a node that was made a moment ago, or a pod that came just before the cordon, may not have reached the caches yet.
- * Nor may an old ledger bring a request back that is over, or list one after its end.
+ * Nor may an old ledger bring a request back that is over, or end one that is at work.
  */
 async function isTrueLive(
   { client }: QueuePorts,
@@ -165,27 +174,35 @@ async function isTrueLive(
   const { nodeName, nodeUID } = request.spec
   if (status.phase === 'Finishing' && !isOpen(request))
     return (await liveSlotOf(client, request.metadata.name ?? '', signal)) !== undefined
+  // A ledger of long ago may still list it, or not list it yet.
+  if (status.phase === 'Claimed' && request.status?.phase === 'Queued')
+    return (await liveSlotOf(client, request.metadata.name ?? '', signal))?.token === status.slot?.token
   if (status.outcome === 'NodeGone') return (await liveNodeOf(client, nodeName, signal))?.metadata.uid !== nodeUID
-  if (status.phase === 'Done' && request.status?.phase === 'Queued') return letGo(client, request, signal)
   if (!isDrainedNow(request, status) || !node) return true
   return drainPlan(world, node, await livePodsOn(client, nodeName, signal)).left.length === 0
+}
+
+/** It never had a turn, or has none now, and gets none any more. With a node that is gone its slot goes as well. */
+function leavesLine({ status: before }: MaintenanceRequest, { phase, outcome }: MaintenanceRequestStatus): boolean {
+  return before?.phase === 'Queued' && phase === 'Done' && outcome !== 'NodeGone'
 }
 
 /**
  * A claim may be on its way that was decided while the request was still wanted. It holds only for the ledger as it was, so it
  * fails once that has changed; and whoever decides later sees that the request is not wanted any more. Otherwise a request
- * could be over, and removed, before its slot is stored, and nobody would free that slot.
+ * could be over, and removed, before its slot is stored, and nobody would free that slot. Answers whether it has none.
  */
-async function letGo(client: KubeClient, { metadata }: MaintenanceRequest, signal: AbortSignal): Promise<boolean> {
-  const { name = '', uid = '' } = metadata
-  const body = { metadata: { annotations: { [lastLetGo]: `${name} ${uid}` } } }
+async function shutOut(
+  { client }: QueuePorts,
+  { metadata }: MaintenanceRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { name = '', uid, resourceVersion } = metadata
+  // With its version, because what is there already is not written again, and changes nothing.
+  const body = { metadata: { annotations: { [lastLetGo]: `${name} ${uid} ${resourceVersion}` } } }
   const options = { fieldManager: controllerManager, signal }
-  const ledger = await client.patch<MaintenanceBudget>(
-    maintenanceBudgets,
-    { name: budgetName },
-    { type: 'merge', body },
-    options,
-  )
+  const ref = { name: budgetName }
+  const ledger = await client.patch<MaintenanceBudget>(maintenanceBudgets, ref, { type: 'merge', body }, options)
   return slotOf(ledger.status, name) === undefined
 }
 

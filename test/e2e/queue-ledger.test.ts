@@ -20,7 +20,7 @@ import {
   stays,
   useCrds,
 } from '../support/queue-cluster.ts'
-import { withoutRequests } from '../support/queue-views.ts'
+import { withOldLedger, withoutRequests } from '../support/queue-views.ts'
 
 useCrds()
 
@@ -218,6 +218,47 @@ test('a request that is taken back and removed while its claim is on its way lea
   expect((await slotsOf(ground)).map((slot) => slot.node)).toEqual([next])
   expect(ledger.most).toBe(1)
 })
+
+test('a request goes home, and gets its turn, by the ledger itself and not by a view of it that is behind', async (context) => {
+  const ground = await prepareQueue(context)
+  const [node, other] = [await ground.addNode(), await ground.addNode()]
+  await ground.setBudget({ max: 1 })
+  const first = await ground.startQueue()
+  const empty = await eventually(async () => {
+    const budget = await ground.budget()
+    expect(budget.status?.slots).toEqual([])
+    return budget
+  }, patient)
+  const { metadata } = await grantedOn(ground, node)
+  await first.stop()
+  const second = await ground.startQueue({ see: (views) => withOldLedger(views, empty) })
+  const name = metadata.name ?? ''
+  await ground.want(name, 'Return')
+  await ground.untilPhase(name, 'Finishing')
+  // In that view its slot is freed already; then nothing would have to be proven any more.
+  await stays(async () => expect(await cordonOf(ground, node)).toMatchObject({ isUnschedulable: true }), 1_500)
+  expect((await ground.request(name)).status?.phase).toBe('Finishing')
+  const listed = await ground.budget()
+  await second.stop()
+  const third = await ground.startQueue()
+  await ground.untilPhase(name, 'Done')
+  expect(await cordonOf(ground, node)).toEqual(inService)
+  await third.stop()
+
+  await ground.setBudget({ max: 0 })
+  const waiting = await ground.ask(other)
+  const slots = [{ ...listed.status?.slots[0], ...(await slotFor(ground, other)), requests: [waiting.metadata.name] }]
+  const full = { ...listed, status: { ...listed.status, slots } } as MaintenanceBudget
+  await ground.startQueue({ see: (views) => withOldLedger(views, full) })
+  await ground.untilPhase(waiting.metadata.name, 'Queued')
+  await stays(async () => {
+    expect((await ground.request(waiting.metadata.name)).status?.phase).toBe('Queued')
+  }, 1_500)
+})
+
+async function slotFor(ground: QueueGround, node: string) {
+  return { node, nodeUID: (await ground.node(node)).metadata.uid ?? '' }
+}
 
 test('marks that somebody takes off or edits are put back, and the node ends as it was', async (context) => {
   const ground = await prepareQueue(context)

@@ -1,3 +1,4 @@
+import type { MaintenanceBudget } from '../../src/api/index.ts'
 import type { KubeObject, NodeObject, ResourceCache } from '../../src/kube/index.ts'
 import type { QueueViews } from '../../src/queue/index.ts'
 
@@ -27,6 +28,11 @@ export function withoutPods(views: QueueViews, isHidden: () => boolean): QueueVi
   const { pods } = views
   const byIndex = (name: string, key: string) => (isHidden() ? [] : pods.byIndex(name, key))
   return { ...views, pods: { ...reads(pods), byIndex } as QueueViews['pods'] }
+}
+
+/** The ledger as it was. */
+export function withOldLedger(views: QueueViews, old: MaintenanceBudget): QueueViews {
+  return { ...views, budgets: { ...reads(views.budgets), get: () => old } as unknown as QueueViews['budgets'] }
 }
 
 function reads<T extends KubeObject>(cache: ResourceCache<T>) {
