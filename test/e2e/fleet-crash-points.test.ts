@@ -23,14 +23,21 @@ async function maintain(
   evictions: Map<string, number>,
 ): Promise<Run> {
   await ground.untilRunning(node, 'web', replicas)
+  const onTheirWay = new Set<Promise<unknown>>()
   const counted = async <T>(write: string, send: () => Promise<T>): Promise<T> => {
-    const answer = await send()
+    const sent = send()
+    onTheirWay.add(sent)
+    const answer = await sent.finally(() => onTheirWay.delete(sent))
     if (write.startsWith('evict ')) evictions.set(write, (evictions.get(write) ?? 0) + 1)
     return answer
   }
   const { client, writes, death, end } = doomedClient(ground.admin, point, counted)
   const first = await ground.startQueue({ client, signal: death })
-  const successor = nextAfter(death, () => ground.startQueue({ client: interceptWrites(ground.admin, counted) }))
+  // In life a Lease has to run out before anybody else leads; what was on its way when a controller died has arrived by then.
+  const successor = nextAfter(death, async () => {
+    await Promise.allSettled(onTheirWay)
+    return ground.startQueue({ client: interceptWrites(ground.admin, counted) })
+  })
   const { metadata } = await ground.ask(node)
   await ground.untilPhase(metadata.name, 'Granted')
   expect((await ground.podsOn(node)).length, 'pods on the node when the work begins').toBe(0)
