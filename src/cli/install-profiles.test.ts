@@ -32,3 +32,16 @@ test('profiles bring a ConfigMap and rights, in each namespace once', () => {
   const [map] = made.filter((one) => nameOf(one).startsWith('ConfigMap'))
   expect(map?.object).toMatchObject({ data: { 'maintenance.yaml': 'text' } })
 })
+
+test('the lease of maintenance-controller in another namespace is named to the controller, which may keep it there', () => {
+  const argument = '--original-lease-namespace=ops'
+  const profiles = { config: 'text', leaseNamespaces: [] }
+  expect(JSON.stringify(installManifests({ ...settings, profiles }))).not.toContain('--original-lease-namespace')
+  const made = installManifests({ ...settings, profiles: { ...profiles, originalLeaseNamespace: 'ops' } })
+  expect(JSON.stringify(made.find((one) => nameOf(one).startsWith('Deployment')))).toContain(argument)
+  const role = made.find((one) => nameOf(one) === 'Role ops/fettle-profiles')
+  expect(role?.object).toMatchObject({
+    rules: [{ resources: ['leases'], verbs: ['get', 'create', 'patch', 'update'] }],
+  })
+  expect(made.map(nameOf)).toContain('RoleBinding ops/fettle-profiles')
+})

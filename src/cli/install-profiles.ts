@@ -16,6 +16,8 @@ export interface ProfilesSettings {
   readonly config: string
   /** Where the file's checks and messages keep Leases, besides the controller's own namespace. */
   readonly leaseNamespaces: readonly string[]
+  /** Where maintenance-controller has its lease, if not in the controller's own namespace. */
+  readonly originalLeaseNamespace?: string
 }
 
 /** As deployments of maintenance-controller serve it: its own port, for metrics and the info API. */
@@ -30,22 +32,23 @@ export const profilesRights: {
 } = {
   // Whose pods move when a node goes into maintenance; the figures name them.
   everywhere: [rule('apps', ['deployments', 'replicasets', 'statefulsets'], ['list', 'watch'])],
-  // What stagger counts by, and where slackThread remembers its thread.
-  inNamespace: [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch'])],
+  // What stagger counts by, where slackThread remembers its thread, and the lease of maintenance-controller.
+  inNamespace: [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch', 'update'])],
 }
 
-export function profilesManifests(placement: Placement, { config, leaseNamespaces }: ProfilesSettings): Manifest[] {
+export function profilesManifests(placement: Placement, profiles: ProfilesSettings): Manifest[] {
+  const { config, leaseNamespaces, originalLeaseNamespace } = profiles
   const { namespace } = placement
   const labels = commonLabels(placement, 'controller')
   const metadata = { name: profilesName, labels }
   const subjects = [{ kind: 'ServiceAccount', name: controllerName, namespace }]
   const roleRef = (kind: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name: profilesName })
-  const places = [...new Set([namespace, ...leaseNamespaces])]
+  const places = new Set([namespace, ...leaseNamespaces, originalLeaseNamespace ?? namespace])
   return [
     manifest(resources.configMaps, { ...metadata, namespace }, { data: { [fileName]: config } }),
     manifest(resources.clusterRoles, metadata, { rules: profilesRights.everywhere }),
     manifest(resources.clusterRoleBindings, metadata, { roleRef: roleRef('ClusterRole'), subjects }),
-    ...places.flatMap((place) => [
+    ...[...places].flatMap((place) => [
       manifest(resources.roles, { ...metadata, namespace: place }, { rules: profilesRights.inNamespace }),
       manifest(resources.roleBindings, { ...metadata, namespace: place }, { roleRef: roleRef('Role'), subjects }),
     ]),
@@ -62,8 +65,13 @@ export interface ProfilesPod {
 
 export function profilesPod(profiles: ProfilesSettings | undefined): ProfilesPod {
   if (!profiles) return { args: [], ports: [], container: {}, pod: {} }
+  const { originalLeaseNamespace: original } = profiles
   return {
-    args: [`--profiles=${folder}/${fileName}`, `--metrics-addr=:${profilesPort}`],
+    args: [
+      `--profiles=${folder}/${fileName}`,
+      `--metrics-addr=:${profilesPort}`,
+      ...(original === undefined ? [] : [`--original-lease-namespace=${original}`]),
+    ],
     ports: [{ name: 'profiles', containerPort: profilesPort, protocol: 'TCP' }],
     container: {
       // What ${NAME} in the file stands for.

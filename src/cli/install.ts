@@ -22,6 +22,7 @@ interface InstallFlags extends ClusterFlags {
   readonly shareLock: readonly SharedLock[]
   readonly profiles?: string
   readonly profilesLeaseNamespace: readonly string[]
+  readonly originalLeaseNamespace?: string
   readonly apiServer?: { readonly host: string; readonly port: number }
   readonly dryRun: boolean
   readonly output: 'text' | 'yaml'
@@ -57,6 +58,11 @@ export function addInstallCommands(program: Command, context: CliContext): void 
       [],
     )
     .option(
+      '--original-lease-namespace <name>',
+      'where maintenance-controller has its lease, which is held while profiles act (default: that of --namespace)',
+      namespaceName,
+    )
+    .option(
       '--api-server <host:port>',
       "where pods reach the API server, if not at the cluster's own address",
       hostPort,
@@ -79,7 +85,7 @@ export function addInstallCommands(program: Command, context: CliContext): void 
 
 /** A file that the controller could not put in force is not installed. What `${NAME}` stands for only the cluster knows. */
 async function profilesOf(
-  { profiles: file, profilesLeaseNamespace: leaseNamespaces }: InstallFlags,
+  { profiles: file, profilesLeaseNamespace: leaseNamespaces, originalLeaseNamespace }: InstallFlags,
   context: CliContext,
 ): Promise<ProfilesSettings | undefined> {
   if (file === undefined) return undefined
@@ -90,7 +96,7 @@ async function profilesOf(
   const said = checkedText(checked)
   if (!checked.ok) throw new CliFault(`${said}Nothing was installed: correct the file, and run the same command again`)
   if (checked.problems.length > 0) context.err(said)
-  return { config, leaseNamespaces }
+  return { config, leaseNamespaces, ...(originalLeaseNamespace === undefined ? {} : { originalLeaseNamespace }) }
 }
 
 function settingsOf(
@@ -165,10 +171,14 @@ function addLock(text: string, before: readonly SharedLock[]): readonly SharedLo
   return [...before, { namespace, name }]
 }
 
-function addNamespace(text: string, before: readonly string[]): readonly string[] {
+function namespaceName(text: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
     throw new InvalidArgumentError('Write the name of a namespace.')
-  return [...before, text]
+  return text
+}
+
+function addNamespace(text: string, before: readonly string[]): readonly string[] {
+  return [...before, namespaceName(text)]
 }
 
 function addLabel(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

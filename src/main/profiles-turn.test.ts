@@ -17,6 +17,7 @@ test('who waits says for whom, once, and no longer when it begins', () => {
   for (let i = 0; i < 3; i++) turn.note({ type: 'waits', holder: 'maintenance-controller-7d9f_1234' })
   expect([turn.isActive, turn.remarks(), said]).toEqual([false, [waits], [waits]])
   turn.note({ type: 'acquired', token: 1, identity: 'me' })
+  turn.begin()
   expect([turn.isActive, turn.remarks()]).toEqual([true, []])
   turn.note({ type: 'ended', token: 1, reason: new Error('over') })
   expect([turn.isActive, turn.remarks()]).toEqual([false, []])
@@ -39,6 +40,21 @@ test('who may not even look at the lease says why, and waits', () => {
 test('trouble of one who acts is told, and does not make it wait', () => {
   const { turn, said } = turnOf()
   turn.note({ type: 'acquired', token: 1, identity: 'me' })
+  turn.begin()
   turn.note({ type: 'trouble', error: new Error('late') })
   expect([turn.isActive, turn.remarks(), said.at(-1)]).toEqual([true, [], 'the lease of profiles was not renewed'])
+})
+
+test('who holds the lease and finds the original in another namespace stops, says what to do, once, and goes on after it', () => {
+  const { turn, said } = turnOf()
+  turn.note({ type: 'acquired', token: 1, identity: 'me' })
+  expect(turn.isActive).toBe(false)
+  turn.begin()
+  for (let i = 0; i < 3; i++) turn.waitForOther({ namespace: 'kube-system', holder: 'mc-7d9f_1234' })
+  const text =
+    'profiles wait: maintenance-controller mc-7d9f_1234 leads in namespace kube-system: ' +
+    'scale it to zero, or start the controller with --original-lease-namespace=kube-system'
+  expect([turn.isActive, turn.remarks(), said]).toEqual([false, [text], ['profiles begin', 'profiles end', text]])
+  turn.begin()
+  expect([turn.isActive, turn.remarks(), said.slice(3)]).toEqual([true, [], ['profiles begin']])
 })

@@ -37,16 +37,27 @@ export class ProfilesTurn {
       }
       case 'acquired':
         this.#wait = undefined
-        this.#isActive = true
-        this.#log.info({ lease: this.#lease }, 'profiles begin')
         break
       case 'ended':
-        this.#isActive = false
-        this.#log.info({ lease: this.#lease }, 'profiles end')
+        this.#end()
         break
       default:
         event satisfies never
     }
+  }
+
+  /** The lease is held, and nobody else leads. */
+  begin(): void {
+    this.#wait = undefined
+    this.#isActive = true
+    this.#log.info({ lease: this.#lease }, 'profiles begin')
+  }
+
+  /** Holding the lease is of no use while maintenance-controller goes by that of another namespace. */
+  waitForOther({ namespace, holder }: { readonly namespace: string; readonly holder: string }): void {
+    this.#end()
+    const remedy = `scale it to zero, or start the controller with --original-lease-namespace=${namespace}`
+    this.#say(`profiles wait: maintenance-controller ${holder} leads in namespace ${namespace}: ${remedy}`)
   }
 
   /** Another replica leads, and waits or acts from now on. */
@@ -55,7 +66,15 @@ export class ProfilesTurn {
   }
 
   #waitFor(what: string): void {
-    const text = `profiles wait: lease ${this.#lease} ${what}`
+    this.#say(`profiles wait: lease ${this.#lease} ${what}`)
+  }
+
+  #end(): void {
+    if (this.#isActive) this.#log.info({ lease: this.#lease }, 'profiles end')
+    this.#isActive = false
+  }
+
+  #say(text: string): void {
     if (text !== this.#wait) this.#log.warn({}, text)
     this.#wait = text
   }

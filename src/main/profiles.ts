@@ -7,6 +7,7 @@ import {
   type KubeClient,
   type LeaderEvent,
   type LeaderTerm,
+  type Lease,
   resources,
   runAsLeader,
   type SharedCaches,
@@ -26,6 +27,7 @@ import type { QueueViews, WindowViews } from '../queue/index.ts'
 import type { ProfileFigures } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
 import { askLeader } from './leader-info.ts'
+import { identityOf, OriginalElsewhere } from './original-elsewhere.ts'
 import { ProfilesTurn } from './profiles-turn.ts'
 
 export interface ProfilesDoors {
@@ -42,6 +44,9 @@ export interface ProfilesDoors {
   }
 }
 
+/** How often it is looked whether the original leads in another namespace. */
+const lookElsewhereMs = 1_000
+
 /** The profiles of a controller: every replica reads the file and answers, the leader acts. */
 export class Profiles {
   readonly #settings: ControllerSettings
@@ -51,6 +56,7 @@ export class Profiles {
   readonly #counts = new ProfileCounts()
   readonly #lease
   readonly #turn: ProfilesTurn
+  readonly #elsewhere: OriginalElsewhere
   readonly #workloads
 
   constructor(path: string, settings: ControllerSettings, doors: ProfilesDoors) {
@@ -59,6 +65,8 @@ export class Profiles {
     this.#doors = doors
     this.#lease = { namespace: settings.originalLeaseNamespace, name: originalLease }
     this.#turn = new ProfilesTurn(this.#lease, log)
+    const leases = caches.of<Lease>({ resource: resources.leases, fieldSelector: `metadata.name=${originalLease}` })
+    this.#elsewhere = new OriginalElsewhere(leases, settings.originalLeaseNamespace, systemClock)
     this.#file = new ConfigFile(path, { plugins, clock: systemClock, env: () => process.env, signal })
     const cacheOf = (resource: (typeof resources)[keyof typeof resources]) =>
       caches.of<WorkloadObject>({ resource, trim: onlyWhatIsCounted })
@@ -116,18 +124,41 @@ export class Profiles {
       clock: systemClock,
       random: Math.random,
       lease: this.#lease,
-      // The original takes what stands before the first _ for the name of its pod.
-      identity: `${process.env['POD_NAME'] ?? hostname()}_fettle`,
+      identity: identityOf(process.env['POD_NAME'] ?? hostname()),
       signal,
       onEvent: (event: LeaderEvent) => this.#turn.note(event),
     }
     try {
       await runAsLeader(options, (original) =>
-        this.#act(fencedClient(fenced, original), AbortSignal.any([signal, original.signal])),
+        this.#actAlone(fencedClient(fenced, original), AbortSignal.any([signal, original.signal])),
       )
     } finally {
       this.#turn.leave()
     }
+  }
+
+  /** An original in another namespace does not see the lease that is held here: as long as it leads, it is left alone. */
+  async #actAlone(client: KubeClient, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const other = this.#elsewhere.find()
+      if (other) {
+        this.#turn.waitForOther(other)
+        await systemClock.sleep(lookElsewhereMs, signal).catch(() => undefined)
+        continue
+      }
+      this.#turn.begin()
+      const over = new AbortController()
+      const alone = AbortSignal.any([signal, over.signal])
+      await Promise.all([
+        this.#act(client, alone).finally(() => over.abort()),
+        this.#untilElsewhere(alone).finally(() => over.abort()),
+      ])
+    }
+  }
+
+  async #untilElsewhere(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#elsewhere.find())
+      await systemClock.sleep(lookElsewhereMs, signal).catch(() => undefined)
   }
 
   async #act(client: KubeClient, signal: AbortSignal): Promise<void> {

@@ -307,6 +307,10 @@ describe('the real program', () => {
     return { stop, holder, holderIdentity }
   }
 
+  async function dataOf(ground: QueueGround, node: string): Promise<string | undefined> {
+    return (await ground.node(node)).metadata.annotations?.[dataAnnotation]
+  }
+
   const healthElsewhere = ['-health-addr=:0'] as const
 
   async function startController(
@@ -342,10 +346,7 @@ describe('the real program', () => {
     const lease = await holdLease(context, ground)
     const name = await addBare('flatcar', { labels: { go: '', zone: 'z1', secret: 'hidden' } })
     const { controller, ask } = await startController(context, ground, folder)
-    await stays(
-      async () => expect((await ground.node(name)).metadata.annotations).not.toHaveProperty([dataAnnotation]),
-      6_000,
-    )
+    await stays(async () => expect(await dataOf(ground, name)).toBeUndefined(), 6_000)
     expect(await (await ask('/api/v1/info')).json()).toEqual([])
     const waits = `profiles wait: lease ${ground.namespace}/${originalLease} is held by ${lease.holderIdentity}`
     expect(controller.said().split(waits)).toHaveLength(2)
@@ -426,9 +427,7 @@ describe('the real program', () => {
   test('waits for a lease in another namespace, and does without the port of the original if that is taken', async (context) => {
     const { ground } = await prepare(context)
     const lease = await holdLease(context, ground)
-    const own = `${ground.namespace}-own`
-    await ground.admin.create(resources.namespaces, { metadata: { name: own } })
-    context.onTestFinished(() => ground.admin.delete(resources.namespaces, { name: own }, { uid: 'any' }))
+    const own = await ownNamespace(context, ground)
     await takePort(context, 8081)
     const { controller, ask } = await startController(context, ground, folderWith(context), [
       ...['--namespace', own, '--original-lease-namespace', ground.namespace],
@@ -441,6 +440,38 @@ describe('the real program', () => {
     expect((await controller.finished).code).toBe(0)
     expect(await lease.holder()).toBe(lease.holderIdentity)
   })
+
+  test('stops while the original leads in a namespace that nobody told it of, and says what to do', async (context) => {
+    const { ground, addBare, untilState } = await prepare(context)
+    const own = await ownNamespace(context, ground)
+    const name = await addBare('flatcar', { labels: { go: '' } })
+    const { controller, ask } = await startController(context, ground, folderWith(context), [
+      ...['--namespace', own, ...healthElsewhere],
+    ])
+    await untilState(name, required)
+    const lease = await holdLease(context, ground)
+    const waits =
+      `profiles wait: maintenance-controller ${lease.holderIdentity} leads in namespace ${ground.namespace}: ` +
+      `scale it to zero, or start the controller with --original-lease-namespace=${ground.namespace}`
+    await controller.untilSaid(waits)
+    expect(await (await ask('/readyz')).text()).toBe(`ok\n${waits}\n`)
+    expect(await (await ask('/metrics')).text()).toContain('fettle_profiles_active 0\n')
+    const late = await addBare('flatcar', { labels: { go: '' } })
+    await stays(async () => expect(await dataOf(ground, late)).toBeUndefined(), 5_000)
+    lease.stop()
+    await untilState(late, required)
+    expect(await (await ask('/readyz')).text()).toBe('ok\n')
+    controller.signal('SIGTERM')
+    expect((await controller.finished).code).toBe(0)
+    expect(await lease.holder()).toBe(lease.holderIdentity)
+  })
+
+  async function ownNamespace(context: TestContext, { admin, namespace }: QueueGround): Promise<string> {
+    const name = `${namespace}-own`
+    await admin.create(resources.namespaces, { metadata: { name } })
+    context.onTestFinished(() => admin.delete(resources.namespaces, { name }, { uid: 'any' }))
+    return name
+  }
 
   /** If somebody else has it already, that will do. */
   async function takePort(context: TestContext, port: number): Promise<void> {

@@ -41,7 +41,7 @@ describe('the chart', () => {
       ...['--set', 'apiServer.host=10.0.0.1', '--set', 'apiServer.port=6443'],
       ...['--set-string', 'controller.nodeSelector.fettle\\.dev/real=true'],
       ...['--set', 'profiles.enabled=true', '--set-file', 'profiles.config=examples/profiles/flatcar.yaml'],
-      ...['--set', 'profiles.leaseNamespaces={kube-system}'],
+      ...['--set', 'profiles.leaseNamespaces={kube-system}', '--set', 'profiles.originalLeaseNamespace=ops'],
     )
     const made = installManifests({
       namespace: 'fettle-system',
@@ -55,6 +55,7 @@ describe('the chart', () => {
       profiles: {
         config: readFileSync(join(repository, 'examples/profiles/flatcar.yaml'), 'utf8'),
         leaseNamespaces: ['kube-system'],
+        originalLeaseNamespace: 'ops',
       },
       apiServer: { host: '10.0.0.1', port: 6443 },
     }).map(({ object }) => object)

@@ -1,0 +1,49 @@
+import type { Lease, ResourceCache } from '../kube/index.ts'
+import { Heartbeats } from '../queue/index.ts'
+import type { Clock } from '../time/index.ts'
+
+/** In the lease of maintenance-controller, which takes what stands before the first _ for the name of the leader's pod. */
+export function identityOf(pod: string): string {
+  return `${pod}_fettle`
+}
+
+/** If the lease does not say how long it lasts: as long as those of maintenance-controller do. */
+const usualLeaseSeconds = 15
+
+type Leases = Pick<ResourceCache<Lease>, 'values' | 'subscribe'>
+
+/**
+ * A maintenance-controller that leads in another namespace than the one whose lease is held here. It knows nothing of us, so it
+ * is for us to stop.
+ */
+export class OriginalElsewhere {
+  readonly #leases: Leases
+  readonly #ownNamespace: string
+  readonly #signs: Heartbeats
+
+  constructor(leases: Leases, ownNamespace: string, clock: Clock) {
+    this.#leases = leases
+    this.#ownNamespace = ownNamespace
+    this.#signs = new Heartbeats(clock)
+    // Whoever only stands by notes signs of life as well, and need not begin with it when it leads.
+    leases.subscribe(() => this.find())
+  }
+
+  /** To be asked again and again: one that left without giving its lease back is noticed by its silence. */
+  find(): { readonly namespace: string; readonly holder: string } | undefined {
+    for (const lease of this.#leases.values()) {
+      const { namespace = '' } = lease.metadata
+      const { holderIdentity: holder = '', leaseDurationSeconds = usualLeaseSeconds } = lease.spec ?? {}
+      const silentMs = this.#signs.silentMs(namespace, lease)
+      if (namespace === this.#ownNamespace || holder === '' || isFettle(holder)) continue
+      if (silentMs < leaseDurationSeconds * 1_000) return { namespace, holder }
+    }
+    return undefined
+  }
+}
+
+function isFettle(holder: string): boolean {
+  const [pod = ''] = holder.split('_', 1)
+  // Behind it comes what makes the identity unique.
+  return holder.startsWith(identityOf(pod))
+}
