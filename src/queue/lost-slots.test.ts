@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceRequest, Phase } from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
-import { budget, cordonedNode, heldSlot, node, request, slot } from './fixture-world.ts'
+import { decideLedger } from './decide-ledger.ts'
+import { claimed, conditionOf, finishing, granted, world } from './fixture-ledger.ts'
+import { budget, cordonedNode, heldSlot, node, noon, request, slot } from './fixture-world.ts'
 import { emptyLedger } from './ledger.ts'
 import { isUnbelievable, lostSlots, outrunSlots, withTokensSeen } from './lost-slots.ts'
 
@@ -122,5 +124,122 @@ describe('a node that obeyed a higher token', () => {
     expect(isUnbelievable(1_000_003, { token: 3 })).toBe(false)
     expect(isUnbelievable(1_000_004, { token: 3 })).toBe(true)
     expect(outrunSlots({ nextToken: 5, slots: [slot('a', 3, 'r')] }, [obeyed('r', 'a', 1_000_004)])).toEqual([])
+  })
+})
+
+describe('a ledger that is new', () => {
+  const { status: _, ...fresh } = budget()
+
+  test('claims nothing in its first turn, and then goes on', () => {
+    const first = decideLedger(world({ budget: fresh, requests: [request('r', 'a')] }))
+    expect(first.claims).toEqual([])
+    expect(first.waiting.get('r')).toMatchObject({
+      for: 'StaleView',
+      message: 'the ledger is new: slots are put back first',
+    })
+    expect(conditionOf(first, 'LedgerReady')?.status).toBe('True')
+    expect(claimed({ budget: { ...fresh, status: first.next }, requests: [request('r', 'a')] })).toEqual(['r'])
+  })
+
+  test('is rebuilt from requests and cordons, with a next token above everything that is found', () => {
+    const requests = [
+      request('r1', 'a', { status: granted(7) }),
+      request('r2', 'a', { status: { phase: 'Claimed', slot: heldSlot(7) } }),
+      request('home', 'c', { status: finishing(20) }),
+    ]
+    const nodes = [cordonedNode('a', { token: 7 }), cordonedNode('b', { token: 9 }), node('c')]
+    const { putBack, next } = decideLedger(world({ budget: fresh, requests, nodes }))
+    expect(putBack).toEqual([slot('a', 7, 'r1', 'r2'), slot('b', 9)])
+    expect(next.slots).toEqual(putBack)
+    expect(next.nextToken).toBe(21)
+  })
+
+  test('gives no token again that a hand set back', () => {
+    const held = budget({ max: 9 }, slot('a', 7, 'r1'))
+    const status = { ...held.status, slots: held.status?.slots ?? [], nextToken: 2 }
+    const { next } = decideLedger(
+      world({
+        budget: { ...held, status },
+        requests: [request('r1', 'a', { status: granted(7) }), request('r2', 'b')],
+      }),
+    )
+    expect(next.slots.map(({ token }) => token)).toEqual([7, 8])
+  })
+})
+
+describe('a slot that the ledger has lost', () => {
+  const requests = [
+    request('r1', 'a', { status: granted(7) }),
+    request('r2', 'b', { status: { phase: 'Claimed', slot: heldSlot(8) } }),
+    request('r3', 'c'),
+  ]
+
+  test('is put back with its token and time, even over the limit, and before anything new', () => {
+    const decision = decideLedger(world({ requests }))
+    expect(decision.putBack).toEqual([slot('a', 7, 'r1'), slot('b', 8, 'r2')])
+    expect(decision.claims).toEqual([])
+    expect([...decision.waiting.keys()]).toEqual(['r3'])
+  })
+
+  test('over the limit breaks the exclusivity, and nobody is let out until a person has decided', () => {
+    const broken = decideLedger(world({ requests, nodes: [node('a'), node('b'), node('c')] }))
+    expect(conditionOf(broken, 'ExclusivityBroken')).toMatchObject({ status: 'True', reason: 'OverLimit' })
+    expect(broken.waiting.get('r3')).toMatchObject({ for: 'Budget', next: 'fettle lock' })
+    const still = decideLedger(world({ budget: { ...budget(), status: broken.next }, requests }))
+    expect(conditionOf(still, 'ExclusivityBroken')?.status).toBe('True')
+    // One of the two is taken back.
+    const back = [request('r1', 'a', { status: finishing(7) }), ...requests.slice(1)]
+    const healed = decideLedger(world({ budget: { ...budget(), status: broken.next }, requests: back }))
+    expect(conditionOf(healed, 'ExclusivityBroken')).toMatchObject({ status: 'False', lastTransitionTime: noon })
+    expect(healed.claims).toEqual([])
+    expect(healed.waiting.get('r3')?.message).toContain('1 of 3 nodes may be out: b is out')
+  })
+
+  test('within the limits breaks nothing, and others may go in the same turn', () => {
+    const decision = decideLedger(world({ budget: budget({ max: 3 }), requests }))
+    expect(conditionOf(decision, 'ExclusivityBroken')?.status).toBe('False')
+    expect(decision.next.slots.map(({ token }) => token)).toEqual([7, 8, 9])
+  })
+
+  test('over the limit of a group breaks it as well', () => {
+    const labels = { labels: { pool: 'gpu' } }
+    const limits = [{ name: 'gpu', groupBy: 'pool', max: 1 }]
+    const nodes = [node('a', labels), node('b', labels), node('c')]
+    expect(
+      conditionOf(decideLedger(world({ budget: budget({ max: 9, limits }), requests, nodes })), 'ExclusivityBroken')
+        ?.status,
+    ).toBe('True')
+  })
+
+  test('does not break anything when a person has made the budget smaller meanwhile', () => {
+    const held = budget({ max: 1 }, slot('a', 7, 'r1'), slot('b', 8, 'r2'))
+    expect(conditionOf(decideLedger(world({ budget: held, requests })), 'ExclusivityBroken')?.status).toBe('False')
+  })
+
+  test('is not put back for a request on its way home', () => {
+    const { putBack } = decideLedger(world({ requests: [request('r1', 'a', { status: finishing(7) })] }))
+    expect(putBack).toEqual([])
+  })
+
+  test('gets its higher number again from the request when an older ledger was restored', () => {
+    const { next } = decideLedger(world({ budget: budget({}, slot('a', 3, 'r1')), requests: requests.slice(0, 1) }))
+    expect(next).toMatchObject({ nextToken: 8, slots: [{ token: 7, requests: ['r1'] }] })
+  })
+})
+
+describe('tokens that nodes have obeyed', () => {
+  const claimedBy = (highest: number) =>
+    request('r', 'a', { status: { phase: 'Claimed', slot: heldSlot(3), host: { tokens: { highest } } } })
+
+  test('are overtaken by a new number for the same slot', () => {
+    const { putBack, next } = decideLedger(world({ budget: budget({}, slot('a', 3, 'r')), requests: [claimedBy(90)] }))
+    expect(putBack).toEqual([slot('a', 91, 'r')])
+    expect(next).toMatchObject({ nextToken: 92, slots: [{ token: 91 }] })
+    expect(conditionOf({ next }, 'ExclusivityBroken')?.status).toBe('False')
+  })
+
+  test('are not believed from a node that lies', () => {
+    const { next } = decideLedger(world({ budget: budget({}, slot('a', 3, 'r')), requests: [claimedBy(9_000_000)] }))
+    expect(next).toMatchObject({ nextToken: 4, slots: [{ token: 3 }] })
   })
 })
