@@ -183,10 +183,10 @@ async function until(
 async function patchOnly(client: KubeClient, nodes: number): Promise<number> {
   await everyNode(nodes, (name) => patch(client, name, { 'bench/needed': 'true', 'bench/approved': 'true' }))
   const startedMs = performance.now()
-  // Three changes of state, and the look after the last one, which finds that nothing changed since.
+  // That nothing changed since the last of them is written later, when nobody waits for it.
   const states = ['operational', 'maintenance-required', 'in-maintenance', 'operational'] as const
   await everyNode(nodes, async (name) => {
-    for (let step = 1; step <= states.length; step++) {
+    for (let step = 1; step < states.length; step++) {
       const [current, previous] = [states[step] ?? 'operational', states[step - 1]]
       const entry = { Transition: new Date().toISOString(), Current: current, Previous: previous }
       const data = JSON.stringify({ Profiles: { bench: entry }, Notifications: {} })
@@ -211,7 +211,8 @@ async function patch(
   labels: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const body = { metadata: { annotations, labels } }
-  await client.patch(resources.nodes, { name }, { type: 'merge', body }, { fieldManager: 'bench' })
+  const options = { fieldManager: 'bench', answer: 'metadata' } as const
+  await client.patch(resources.nodes, { name }, { type: 'merge', body }, options)
 }
 
 /** As the API server itself counts them. */
