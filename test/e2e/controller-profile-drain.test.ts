@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { EventRecorder, type KubeObject, resources } from '../../src/kube/index.ts'
+import { EventRecorder, isConflict, type KubeObject, resources } from '../../src/kube/index.ts'
 import type { ConfigOf } from '../../src/profiles/fields.ts'
 import { createFor, passOf } from '../../src/profiles/fixture-pass.ts'
 import type { TriggerOutcome } from '../../src/profiles/plugin.ts'
@@ -38,7 +38,13 @@ function triggerOn(ground: QueueGround, node: string, config: Partial<ConfigOf<t
     const doors = { ...pass.doors, events: recorder }
     const outcome = await trigger.run({ ...pass, doors, sinceMs, cordonOwner: 'profile-p' })
     const body = patchOf(pass.node)
-    if (body) await admin.patch(resources.nodes, { name: node }, { type: 'merge', body })
+    try {
+      if (body) await admin.patch(resources.nodes, { name: node }, { type: 'merge', body })
+    } catch (error) {
+      // As the loop does when somebody changed the node meanwhile; a new one gets its taints just then.
+      if (isConflict(error)) return step()
+      throw error
+    }
     return outcome
   }
   return { step, untilDone: () => untilOutcome(step, 'done'), recorder }
