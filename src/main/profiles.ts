@@ -15,6 +15,8 @@ import {
 import {
   ConfigFile,
   InfoBoard,
+  leaseIdentity,
+  OriginalElsewhere,
   originalLease,
   ProfileCounts,
   type ProfilesLog,
@@ -27,7 +29,6 @@ import type { QueueViews, WindowViews } from '../queue/index.ts'
 import type { ProfileFigures } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
 import { askLeader } from './leader-info.ts'
-import { identityOf, OriginalElsewhere } from './original-elsewhere.ts'
 import { ProfilesTurn } from './profiles-turn.ts'
 
 export interface ProfilesDoors {
@@ -124,7 +125,7 @@ export class Profiles {
       clock: systemClock,
       random: Math.random,
       lease: this.#lease,
-      identity: identityOf(process.env['POD_NAME'] ?? hostname()),
+      identity: leaseIdentity(process.env['POD_NAME'] ?? hostname()),
       signal,
       onEvent: (event: LeaderEvent) => this.#turn.note(event),
     }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Lease, ResourceCache } from '../kube/index.ts'
 import { FakeClock } from '../time/fake-clock.ts'
-import { identityOf, OriginalElsewhere } from './original-elsewhere.ts'
+import { leaseIdentity, OriginalElsewhere } from './original-elsewhere.ts'
 
 function lookAround() {
   const clock = new FakeClock(0)
@@ -36,7 +36,7 @@ test('it is found where another namespace than ours has its lease', () => {
 test('neither one that gave its lease back nor Fettle in another namespace is it', () => {
   const { elsewhere, set } = lookAround()
   set('ops', { ...original, holderIdentity: '' })
-  set('other', { ...original, holderIdentity: `${identityOf('fettle-controller-5c4d')}_00ab12cd` })
+  set('other', { ...original, holderIdentity: `${leaseIdentity('fettle-controller-5c4d')}_00ab12cd` })
   expect(elsewhere.find()).toBeUndefined()
 })
 

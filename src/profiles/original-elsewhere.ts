@@ -3,7 +3,7 @@ import { Heartbeats } from '../queue/index.ts'
 import type { Clock } from '../time/index.ts'
 
 /** In the lease of maintenance-controller, which takes what stands before the first _ for the name of the leader's pod. */
-export function identityOf(pod: string): string {
+export function leaseIdentity(pod: string): string {
   return `${pod}_fettle`
 }
 
@@ -45,5 +45,5 @@ export class OriginalElsewhere {
 function isFettle(holder: string): boolean {
   const [pod = ''] = holder.split('_', 1)
   // Behind it comes what makes the identity unique.
-  return holder.startsWith(identityOf(pod))
+  return holder.startsWith(leaseIdentity(pod))
 }
