@@ -1,10 +1,11 @@
 export { type Clock, systemClock } from './clock.ts'
 export { durationMs, durationText } from './duration.ts'
 export { goDurationMs, longestDurationMs } from './go-duration.ts'
-export { type Interval, merge } from './interval.ts'
+export { type Interval, merge, subtract } from './interval.ts'
 export { openSince, upcoming } from './upcoming.ts'
 export {
   type ExclusionText,
+  excluded,
   intervals,
   type ReadWindow,
   readWindow,

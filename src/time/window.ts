@@ -85,8 +85,12 @@ export function readWindow(text: WindowText): ReadWindow {
 
 /** The instants between two at which the window is open: sorted, disjoint, the same whoever asks and when. */
 export function intervals(window: Window, fromMs: number, toMs: number): Interval[] {
-  const closed = merge(window.closed.flatMap((source) => source(fromMs, toMs)))
-  return subtract(window.open(fromMs, toMs), closed)
+  return subtract(window.open(fromMs, toMs), excluded(window, fromMs, toMs))
+}
+
+/** The instants between two that its exclusions take, whatever its schedule says. */
+export function excluded({ closed }: Window, fromMs: number, toMs: number): Interval[] {
+  return merge(closed.flatMap((source) => source(fromMs, toMs)))
 }
 
 type Attempt = <T>(path: string, read: () => T) => T | undefined

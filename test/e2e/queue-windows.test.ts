@@ -97,6 +97,25 @@ describe('the status of a window', () => {
   })
 })
 
+test('a window that closes under work stops nothing: the node is worked on to the end, and given back', async (context) => {
+  const ground = await prepareQueue(context)
+  await ground.startQueue()
+  const node = await ground.addNode()
+  const name = await makeWindow(context, ground, { schedule: { always: true } })
+  const { metadata } = await ground.ask(node, { windows: [name] })
+  await ground.untilPhase(metadata.name, 'Granted')
+  await edit(ground, name, { schedule: { once: { from: '2001-01-01T00:00', to: '2001-01-02T00:00' }, always: null } })
+  const late = await ground.ask(node, { windows: [name] })
+  await eventually(async () => {
+    const { status } = await ground.request(late.metadata.name)
+    expect(status?.waiting?.for, 'it is closed for whoever comes now, also on a node that is out').toBe('Window')
+  }, patient)
+  await ground.want(metadata.name, 'Return')
+  await ground.untilPhase(metadata.name, 'Done')
+  expect(await slotsOf(ground)).toEqual([])
+  expect((await ground.node(node)).spec?.unschedulable ?? false).toBe(false)
+})
+
 describe('a claim', () => {
   test('waits for the window that the request names, and for that alone', async (context) => {
     const ground = await prepareQueue(context)

@@ -106,6 +106,23 @@ describe('several windows', () => {
     })
   })
 
+  test('what one of them excludes is closed for all that are named together', () => {
+    const exclusions = [{ from: '2026-11-17', to: '2026-11-17' }]
+    const careful = window('careful', { schedule: { cron: '0 22 * * *' }, duration: '1h', exclusions })
+    const windows = windowsFrom([early, careful], [], noCalendars, at('01:30'))
+    expect(windows.stateFor(['early'])).toMatchObject({ isOpen: true })
+    expect(windows.stateFor(['early', 'careful'])).toEqual({ isOpen: false, opensAtMs: at('01:00') + 86_400_000 })
+  })
+
+  test('what one of them excludes and nobody can read keeps all of them closed', () => {
+    const exclusions = [{ ics: { configMapRef: { name: 'holidays', key: 'cal.ics' } } }]
+    const unclear = window('unclear', { exclusions })
+    expect(windowsFrom([early, unclear], [], noCalendars, at('01:30')).stateFor(['early', 'unclear'])).toEqual({
+      isOpen: false,
+      problem: expect.stringContaining('ConfigMap fettle-system/holidays does not exist') as string,
+    })
+  })
+
   test('none of them named is always open', () => {
     expect(now('12:00').stateFor([])).toEqual({ isOpen: true })
   })

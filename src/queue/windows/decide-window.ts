@@ -2,12 +2,14 @@ import type { MaintenanceWindow } from '../../api/index.ts'
 import {
   durationMs,
   type ExclusionText,
+  excluded,
   type Interval,
   intervals,
   merge,
   openSince,
   type ReadWindow,
   readWindow,
+  subtract,
   upcoming,
   type WindowProblem,
 } from '../../time/index.ts'
@@ -41,6 +43,8 @@ export interface WindowView extends WindowState {
 export interface Outlook {
   /** The next times at which it is open. */
   readonly open: readonly Interval[]
+  /** What its exclusions take. Named together with other windows it takes that from them as well. */
+  readonly excluded: readonly Interval[]
   /** How long it, or those that follow it without a gap, have to stay open after a claim. */
   readonly minRemainingMs: number
   readonly problem?: string
@@ -51,6 +55,8 @@ export interface Outlook {
 /** How far ahead one look goes. More than two, so that windows which follow each other closely are seen as one. */
 const lookAhead = 8
 const dayMs = 86_400_000
+/** Exclusions are known for a year, and looked up again long before it is over. */
+const [planMs, planAnewMs] = [366 * dayMs, 30 * dayMs]
 
 export function readWindowObject({ spec }: MaintenanceWindow, calendarOf: CalendarOf): ReadWindow {
   const exclusions = spec.exclusions?.map(
@@ -68,33 +74,42 @@ export function readWindowObject({ spec }: MaintenanceWindow, calendarOf: Calend
 export function outlookOf(object: MaintenanceWindow, read: ReadWindow, nowMs: number): Outlook {
   const refreshTomorrow = nowMs + dayMs
   const { window } = read
-  if (!window) return closedOutlook(problemText(object, read.problems), Number.POSITIVE_INFINITY)
-  const ahead = orProblem(() => upcoming(window, nowMs, lookAhead))
+  if (!window) return unknownOutlook(problemText(object, read.problems), Number.POSITIVE_INFINITY)
+  const ahead = orProblem(() => ({
+    open: upcoming(window, nowMs, lookAhead),
+    excluded: excluded(window, nowMs, nowMs + planMs),
+  }))
   if ('problem' in ahead)
-    return closedOutlook(`${nameOf(object)} cannot be computed: ${ahead.problem}`, refreshTomorrow)
+    return unknownOutlook(`${nameOf(object)} cannot be computed: ${ahead.problem}`, refreshTomorrow)
   return {
-    open: ahead,
+    ...ahead,
     minRemainingMs: object.spec.minRemaining === undefined ? 0 : durationMs(object.spec.minRemaining),
-    refreshAtMs: Math.min(ahead[0]?.endMs ?? refreshTomorrow, Number.MAX_SAFE_INTEGER),
+    refreshAtMs: Math.min(ahead.open[0]?.endMs ?? refreshTomorrow, nowMs + planAnewMs),
   }
 }
 
 export function absentOutlook(name: string): Outlook {
-  return closedOutlook(`MaintenanceWindow ${name} does not exist`, Number.POSITIVE_INFINITY)
+  const problem = `MaintenanceWindow ${name} does not exist`
+  return { open: [], excluded: [], minRemainingMs: 0, problem, refreshAtMs: Number.POSITIVE_INFINITY }
 }
 
-function closedOutlook(problem: string, refreshAtMs: number): Outlook {
-  return { open: [], minRemainingMs: 0, problem, refreshAtMs }
+/** What it excludes is not known either, and that might be now. */
+function unknownOutlook(problem: string, refreshAtMs: number): Outlook {
+  const all = [{ startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }]
+  return { open: [], excluded: all, minRemainingMs: 0, problem, refreshAtMs }
 }
 
 /**
  * When nodes may be claimed. Windows that touch are one, so what has to remain is counted to the end of the last of them;
- * while a window is open it is its own `minRemaining` that counts. So no window ever allows less because of another.
+ * while a window is open it is its own `minRemaining` that counts. So no window ever allows less because of another, but
+ * for what the other one excludes: that is taken from all of them.
  */
 function claimableIn(outlooks: readonly Outlook[]): Interval[] {
-  const joined = merge(outlooks.flatMap(({ open }) => open))
+  const shut = merge(outlooks.flatMap((outlook) => outlook.excluded))
+  const left = outlooks.map(({ open, minRemainingMs }) => ({ open: subtract(open, shut), minRemainingMs }))
+  const joined = merge(left.flatMap(({ open }) => open))
   return merge(
-    outlooks.flatMap(({ open, minRemainingMs }) =>
+    left.flatMap(({ open, minRemainingMs }) =>
       open.map(({ startMs, endMs }) => {
         const lastEndMs = joined.find((one) => endMs <= one.endMs)?.endMs ?? endMs
         return { startMs, endMs: Math.min(endMs, lastEndMs - minRemainingMs) }
@@ -103,7 +118,7 @@ function claimableIn(outlooks: readonly Outlook[]): Interval[] {
   )
 }
 
-/** Several windows are open when one of them is. */
+/** Several windows are open when one of them is, and none of them excludes it. */
 export function stateAt(outlooks: readonly Outlook[], nowMs: number): WindowState {
   const claimable = claimableIn(outlooks)
   const current = claimable.find(({ startMs, endMs }) => startMs <= nowMs && nowMs < endMs)
@@ -155,7 +170,7 @@ function nameOf({ metadata }: MaintenanceWindow): string {
 }
 
 /** One window that a package gives up on must be closed itself, not stop the whole queue. */
-function orProblem(look: () => Interval[]): Interval[] | { readonly problem: string } {
+function orProblem<T>(look: () => T): T | { readonly problem: string } {
   try {
     return look()
   } catch (error) {

@@ -123,14 +123,22 @@ function windowsAt(
     return [closesAtMs ?? [], opensAtMs ?? []].flat()
   })
   const nextChangeMs = Math.min(...changes, frozen.nextChangeMs ?? Number.POSITIVE_INFINITY)
+  // A thousand requests in line name the same few windows.
+  const known = new Map<string, WindowState>()
+  const stateFor = (names: readonly string[]): WindowState => {
+    if (names.length === 0) return { isOpen: true }
+    const key = names.join(' ')
+    const state = known.get(key) ?? stateOf(names)
+    known.set(key, state)
+    return state
+  }
+  const stateOf = (names: readonly string[]) =>
+    stateAt(
+      names.map((name) => outlooks.get(name) ?? absentOutlook(name)),
+      nowMs,
+    )
   return {
-    stateFor: (names) =>
-      names.length === 0
-        ? { isOpen: true }
-        : stateAt(
-            names.map((name) => outlooks.get(name) ?? absentOutlook(name)),
-            nowMs,
-          ),
+    stateFor,
     freezes: frozen,
     ...(Number.isFinite(nextChangeMs) ? { nextChangeMs } : {}),
   }
