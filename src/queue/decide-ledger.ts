@@ -82,7 +82,7 @@ export function decideLedger(
   const putBack = [...lost, ...outrun]
 
   const tally = new Tally(spec, ledger.slots, census, world.controlPlaneAilment)
-  const isBroken = isExclusivityBroken(stored, lost.length > 0, ledger.slots, tally)
+  const isBroken = (lost.length > 0 || wasBroken(stored)) && tally.isOverLimit()
   const line = lineOf(world, ledger, nodeByUid, byName, tally, isBroken)
   const limits = tally.withoutPromises()
   const next = withConditions({ ...line.ledger, limits: figuresOf(limits) }, world, isBroken)
@@ -255,18 +255,17 @@ function outInZone(
 }
 
 /** Slots that were put back may be more than the limits allow. Nobody is let out until they are not. */
-function isExclusivityBroken(
-  stored: MaintenanceBudgetStatus,
-  isPutBack: boolean,
+function wasBroken({ conditions }: MaintenanceBudgetStatus): boolean {
+  return conditions?.some(({ type, status }) => type === 'ExclusivityBroken' && status === 'True') ?? false
+}
+
+/** Whether these slots are more than the budget allows, of the nodes that were counted last. */
+export function isOverLimit(
+  { budget, controlPlaneAilment }: Pick<LedgerWorld, 'budget' | 'controlPlaneAilment'>,
   slots: readonly Slot[],
-  tally: Tally,
+  census: Census,
 ): boolean {
-  const wasBroken = stored.conditions?.some(({ type, status }) => type === 'ExclusivityBroken' && status === 'True')
-  if (!isPutBack && !wasBroken) return false
-  return (
-    slots.length > 0 &&
-    tally.all().some(({ max, out }) => [...out.values()].filter(({ slot }) => slot).length > Math.max(1, max))
-  )
+  return new Tally(withSharedLocks(budget.spec), slots, census, controlPlaneAilment).isOverLimit()
 }
 
 function withConditions(

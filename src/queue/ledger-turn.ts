@@ -8,20 +8,22 @@ import {
   maintenanceBudgets,
   maintenanceRequests,
   releaseAnnotations,
+  type Slot,
 } from '../api/index.ts'
 import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
 import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
-import { decideLedger, isKept, type LedgerDecision, mayClaim } from './decide-ledger.ts'
+import { decideLedger, isKept, isOverLimit, type LedgerDecision, mayClaim } from './decide-ledger.ts'
 import { isGivenBack, isOver } from './decide-releases.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
-import { emptyLedger, isSoaking, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
+import { emptyLedger, isSoaking } from './ledger.ts'
 import { liveNodeOf, liveRequestOf } from './live-reads.ts'
 import { controllerManager, cordonOwner, ledgerFinalizer } from './names.ts'
+import { type Checked, nextLedger } from './next-ledger.ts'
 import { staticPodAilment } from './node-facts.ts'
 import type { ClaimGates } from './obstacles.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
@@ -56,7 +58,8 @@ export async function takeLedgerTurn(
   await restoreNodes(ports, budget, decision, signal)
   const stored = budget.status ?? emptyLedger
   const checked = await checkLive(client, stored, decision, signal)
-  const next = nextLedger(stored, checked, decision, now)
+  const isTooMany = (slots: readonly Slot[]) => isOverLimit(ledgerOf(ports, budget), slots, census)
+  const next = nextLedger(stored, checked, decision, isTooMany, now)
   if (budget.status && isDeepStrictEqual(next, stored)) {
     await removeOrder(client, budget, decision, signal)
     await tidyLocks(ports, budget, stored.slots, gone, signal)
@@ -75,6 +78,14 @@ export async function takeLedgerTurn(
   return { touched, waiting, wakeAtMs, decidedInMs }
 }
 
+function ledgerOf({ views }: QueuePorts, budget: MaintenanceBudget) {
+  return {
+    budget,
+    controlPlaneAilment: ({ metadata: { name = '' } }: NodeObject) =>
+      staticPodAilment(views.pods.byIndex(podsByNode, name)),
+  }
+}
+
 /** Decides, asks outside about those whose turn it would be, and decides again with the answers. */
 async function decideAsking(
   ports: QueuePorts,
@@ -89,12 +100,10 @@ async function decideAsking(
   const decide = (changed: (gates: ClaimGates) => ClaimGates = (gates) => gates) => {
     const startedMs = clock.monotonic()
     const world = {
-      budget,
+      ...ledgerOf(ports, budget),
       requests: [...views.requests.values()],
       nodes: [...views.nodes.values()],
       gates: changed(gatesNow(ports, budget, gone)),
-      controlPlaneAilment: ({ metadata: { name = '' } }: NodeObject) =>
-        staticPodAilment(views.pods.byIndex(podsByNode, name)),
       now,
     }
     const decided = decideLedger(world, census)
@@ -234,8 +243,6 @@ async function removeOrder(
   await patchBudget(client, { metadata: { resourceVersion, uid, annotations: none } }, signal)
 }
 
-type Checked = Pick<LedgerDecision, 'claims' | 'releases' | 'putBack' | 'ended'>
-
 /** The caches may be behind. What is about to be written is looked at once more, at the source. */
 async function checkLive(
   client: KubeClient,
@@ -243,7 +250,7 @@ async function checkLive(
   decision: LedgerDecision,
   signal: AbortSignal,
 ): Promise<Checked> {
-  const claims = await keep(decision.claims, async ({ request, nodeUID, node }) => {
+  const claiming = keep(decision.claims, async ({ request, nodeUID, node }) => {
     const [liveNode, liveRequest] = await Promise.all([
       liveNodeOf(client, node, signal),
       liveRequestOf(client, request, signal),
@@ -251,7 +258,7 @@ async function checkLive(
     if (liveNode?.metadata.uid !== nodeUID || liveRequest?.spec.nodeUID !== nodeUID) return false
     return mayClaim(liveRequest) && isKept(liveRequest)
   })
-  const releases = await keep(decision.releases, async ({ request, nodeUID, node, isLast }) => {
+  const releasing = keep(decision.releases, async ({ request, nodeUID, node, isLast }) => {
     const [liveNode, liveRequest] = await Promise.all([
       liveNodeOf(client, node, signal),
       liveRequestOf(client, request, signal),
@@ -261,7 +268,7 @@ async function checkLive(
     if (!isLast) return true
     return isGivenBack(liveNode) && (liveRequest.status.phase === 'Done' || isTakenBack(liveRequest))
   })
-  const putBack = await keep(decision.putBack, async ({ node, nodeUID, requests }) => {
+  const puttingBack = keep(decision.putBack, async ({ node, nodeUID, requests }) => {
     const liveNode = await liveNodeOf(client, node, signal)
     if (liveNode?.metadata.uid !== nodeUID) return false
     if (requests.length === 0)
@@ -274,10 +281,12 @@ async function checkLive(
     // On its way home its slot is freed before it is Done: then what is known here is old.
     return live.every((request) => request?.status?.slot && !isOver(request))
   })
-  const ended = await keep(decision.ended, async ({ node, nodeUID }) => {
+  const ending = keep(decision.ended, async ({ node, nodeUID }) => {
     const liveNode = await liveNodeOf(client, node, signal)
     return liveNode?.metadata.uid !== nodeUID || isGivenBack(liveNode)
   })
+  // All at once: most turns free one slot and give it to the next, and whoever waits for it waits for these answers.
+  const [claims, releases, putBack, ended] = await Promise.all([claiming, releasing, puttingBack, ending])
   // New claims count on the room that the others make. If one of those was not true, neither is the room.
   const hasRoom = releases.length === decision.releases.length && ended.length === decision.ended.length
   return { claims: hasRoom ? claims : [], releases, putBack, ended }
@@ -293,25 +302,6 @@ async function isKnownLive(client: KubeClient, claim: CordonClaim | undefined, s
 async function keep<T>(items: readonly T[], isRight: (item: T) => Promise<boolean>): Promise<T[]> {
   const answers = await Promise.all(items.map(isRight))
   return items.filter((_, index) => answers[index])
-}
-
-/** What is written: the decision's own ledger if all of it proved true, else what is left of it. */
-function nextLedger(
-  stored: MaintenanceBudgetStatus,
-  checked: Checked,
-  decision: LedgerDecision,
-  now: string,
-): MaintenanceBudgetStatus {
-  const isAllTrue = (['claims', 'releases', 'putBack', 'ended'] as const).every(
-    (part) => checked[part].length === decision[part].length,
-  )
-  if (isAllTrue) return decision.next
-  // Numbers that the decision would have given are not given to others.
-  const start = { ...stored, nextToken: decision.next.nextToken }
-  let ledger = checked.ended.reduce((status, { nodeUID }) => withoutSlot(status, nodeUID), start)
-  ledger = checked.releases.reduce((status, { request, soakUntil }) => withRelease(status, request, soakUntil), ledger)
-  ledger = checked.putBack.reduce(withSlot, ledger)
-  return checked.claims.reduce((status, claim) => withClaim(status, claim, now), ledger)
 }
 
 function tell({ log }: QueuePorts, { claims, releases, putBack, ended }: Checked): void {

@@ -120,6 +120,14 @@ export class Tally {
     return [...this.#limits.values()]
   }
 
+  /** Whether slots alone are more than a limit allows. A limit of 0 stops claims, and breaks nothing that is out. */
+  isOverLimit(): boolean {
+    return this.all().some(({ max, out }) => {
+      const slots = [...out.values()].filter(({ slot }) => slot)
+      return slots.length > Math.max(1, max)
+    })
+  }
+
   /** Ends the count: without the places that were only promised. */
   withoutPromises(): readonly Limit[] {
     for (const { limit, promise, before } of this.#promised.splice(0).reverse()) {
