@@ -357,6 +357,27 @@ describe('on its way home', () => {
     expect(statusOf(decideRequest(world(inPhase('Finishing', permitted), { node: later }))).phase).toBe('Done')
   })
 
+  test.for([
+    ['waits while the host has the permission', { host: { permission: 'Present' } }, 'nothing'],
+    ['waits while nobody knows whether it has', {}, 'nothing'],
+    ['comes back once it has taken it back', { host: { permission: 'Absent' } }, 'patchNode'],
+    ['comes back when a person says so', { released: { by: 'jdoe', at: noon } }, 'patchNode'],
+  ] as const)('without a slot the node %s: %j', ([, more, expected]) => {
+    const status = { ...permitted.status, since: noon, ...more } as MaintenanceRequestStatus
+    const one = inPhase('Finishing', { status, spec: { want: 'Return', work: 'Host' } })
+    expect(decideRequest(world(one, { node: out })).do).toBe(expected)
+  })
+
+  test('without a slot a host that keeps the permission too long is held, and so gets its slot back', () => {
+    const status = { ...permitted.status, host: { permission: 'Present' } } as MaintenanceRequestStatus
+    const one = inPhase('Finishing', { status, spec: { want: 'Return', work: 'Host' } })
+    expect(statusOf(decideRequest(world(one, { node: out })))).toMatchObject({
+      phase: 'Held',
+      held: { from: 'Finishing', reason: 'Unhealthy' },
+      slot: heldSlot(3),
+    })
+  })
+
   test('a cordon that was left behind goes with the slot', () => {
     expect(decideRequest(world(inPhase('Finishing', permitted), { node: out })).do).toBe('patchNode')
   })

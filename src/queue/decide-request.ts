@@ -225,6 +225,9 @@ function finishing(world: RequestWorld, node: NodeObject): RequestStep {
     if (!isLast && !isProven(request)) return proven(world)
     return (isLast ? restoreStep(world, node) : undefined) ?? nothing('the ledger frees the slot')
   }
+  // A slot is freed only after that; if it is gone before, somebody tore the ledger, and a script may still be at work.
+  const atWork = isTakenBack(request) ? undefined : proofStep(world, node)
+  if (atWork) return atWork
   // The slot is free, so nobody may keep the node on our behalf.
   const isOthers = requests.some(
     (other) => other.metadata.uid !== request.metadata.uid && isOpen(other) && other.status?.slot,

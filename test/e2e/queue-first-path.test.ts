@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { maintenanceRequests } from '../../src/api/index.ts'
-import { type PodObject, resources } from '../../src/kube/index.ts'
+import { type EventNote, type PodObject, resources } from '../../src/kube/index.ts'
 import { boundPod, eventually } from '../support/e2e-cluster.ts'
 import {
   cordonOf,
@@ -149,7 +149,8 @@ test.for(['Queued', 'Claimed', 'Granted', 'Done'] as const)(
 test('whoever uncordons a node that is out is overruled, and the state before stays known', async (context) => {
   const ground = await prepareQueue(context)
   const node = await ground.addNode()
-  await ground.startQueue()
+  const told: EventNote[] = []
+  await ground.startQueue({ recorder: { record: (note) => told.push(note) } })
   const { metadata } = await ground.ask(node)
   await ground.untilPhase(metadata.name, 'Granted')
   for (let round = 0; round < 3; round++) {
@@ -157,6 +158,14 @@ test('whoever uncordons a node that is out is overruled, and the state before st
     await ground.admin.patch(resources.nodes, { name: node }, { type: 'merge', body })
     await eventually(async () => expect((await cordonOf(ground, node)).isUnschedulable).toBe(true), patient)
   }
+  const overruled = { type: 'Warning', regarding: expect.objectContaining({ kind: 'Node', name: node }) as object }
+  await eventually(
+    () =>
+      expect(told.filter(({ reason }) => reason === 'MaintenanceCordonedAgain')).toEqual(
+        Array.from({ length: 3 }, () => expect.objectContaining(overruled) as object),
+      ),
+    patient,
+  )
   expect((await cordonOf(ground, node)).prior).toBe('false')
   await ground.want(metadata.name, 'Return')
   await ground.untilPhase(metadata.name, 'Done')
