@@ -37,7 +37,7 @@ describe('who waits in line is told', () => {
     expect(news.of('r0')).toEqual(at(2))
     pass(1_000)
     expect(news.take(line(at(1), at(11)))).toEqual(['r0'])
-    expect(news.nextMs()).toBe(1_000_000 + 600_000)
+    expect(news.nextMs).toBe(1_000_000 + 600_000)
     pass(599_000)
     expect(news.take(line(at(1), at(11)))).toEqual(['r1'])
   })

@@ -11,6 +11,7 @@ export class LineNews {
   readonly #clock: Pick<Clock, 'now'>
   #places: ReadonlyMap<string, Place> = new Map()
   readonly #told = new Map<string, { readonly place: Place; readonly atMs: number }>()
+  #nextMs = Number.POSITIVE_INFINITY
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
@@ -24,31 +25,34 @@ export class LineNews {
   /** Takes the line as it is now; answers who has to be told. */
   take(places: ReadonlyMap<string, Place>): string[] {
     const nowMs = this.#clock.now()
-    this.#places = new Map([...places].map(([name, place]) => [name, withPassedSince(place, this.#places.get(name))]))
+    const line = new Map<string, Place>()
+    const due: string[] = []
+    this.#nextMs = Number.POSITIVE_INFINITY
+    for (const [name, found] of places) {
+      const place = withPassedSince(found, this.#places.get(name))
+      line.set(name, place)
+      const told = this.#told.get(name)
+      if (told && isSame(told.place, place)) continue
+      const dueMs = told?.place.for === place.for ? told.atMs + toldEveryMs(place) : nowMs
+      if (dueMs > nowMs) this.#nextMs = Math.min(this.#nextMs, dueMs)
+      else {
+        this.#told.set(name, { place, atMs: nowMs })
+        due.push(name)
+      }
+    }
+    this.#places = line
     for (const name of this.#told.keys()) if (!places.has(name)) this.#told.delete(name)
-    const due = [...this.#places].filter(([name, place]) => this.#isDue(this.#told.get(name), place, nowMs))
-    for (const [name, place] of due) this.#told.set(name, { place, atMs: nowMs })
-    return due.map(([name]) => name)
+    return due
+  }
+
+  /** When somebody who was not told at once has to be. */
+  get nextMs(): number {
+    return this.#nextMs
   }
 
   waitsFor(what: Place['for']): boolean {
     for (const place of this.#places.values()) if (place.for === what) return true
     return false
-  }
-
-  /** When somebody who was not told at once has to be. */
-  nextMs(): number {
-    const waits = [...this.#places].flatMap(([name, place]) => {
-      const told = this.#told.get(name)
-      return told && !isSame(told.place, place) ? [told.atMs + toldEveryMs(place)] : []
-    })
-    return Math.min(...waits, Number.POSITIVE_INFINITY)
-  }
-
-  #isDue(told: { readonly place: Place; readonly atMs: number } | undefined, place: Place, nowMs: number): boolean {
-    if (!told) return true
-    if (isSame(told.place, place)) return false
-    return told.place.for !== place.for || told.atMs + toldEveryMs(place) <= nowMs
   }
 }
 

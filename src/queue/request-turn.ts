@@ -145,9 +145,15 @@ function drainWorld(
     budgets: [...views.disruptionBudgets.values()],
     daemonSets: daemonSetsByUid(views.daemonSets.values()),
     ownPods: (pod) => isOwnPod(pod, ownNamespace),
-    hasOtherNodes: [...views.nodes.values()].some((other) => other.metadata.name !== nodeName && takesPods(other)),
+    hasOtherNodes: hasOtherNodes(views, nodeName),
     answers: pace.answers(),
   }
+}
+
+/** Mostly the first one that is looked at, of thousands. */
+function hasOtherNodes({ nodes }: QueuePorts['views'], nodeName: string): boolean {
+  for (const other of nodes.values()) if (other.metadata.name !== nodeName && takesPods(other)) return true
+  return false
 }
 
 /** A pod of this controller, or of its replicas. */

@@ -136,7 +136,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     const turn = await takeLedgerTurn(ports, census, gone, context.signal)
     restsUntilMs = clock.monotonic() + restFactor * turn.decidedInMs
     for (const name of [...turn.touched, ...news.take(turn.waiting)]) queue.add(`${requestPrefix}${name}`)
-    const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs()) - clock.now()
+    const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs) - clock.now()
     return {
       requeueAfterMs: Math.max(0, Math.min(lookAnywayMs, wakeInMs, ports.blockers.nextChangeMs() ?? lookAnywayMs)),
     }
