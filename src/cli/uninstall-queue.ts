@@ -7,7 +7,7 @@ import {
   maintenanceRequests,
   type Slot,
 } from '../api/index.ts'
-import { cordonOwners, restorePatch } from '../drain/index.ts'
+import { cordonOwners, forgetOwnerPatch, restorePatch } from '../drain/index.ts'
 import {
   isConflict,
   isNotFound,
@@ -17,6 +17,7 @@ import {
   type Resource,
   resources,
 } from '../kube/index.ts'
+import { isProfileOwner } from '../profiles/index.ts'
 import { finalizer, letOurLocksGo, queuedTaintPatch } from '../queue/index.ts'
 import { CliFault } from './context.ts'
 import { controllerName, selectorLabels } from './install-names.ts'
@@ -138,12 +139,19 @@ async function restoreNodes(client: KubeClient, { finished }: EmptyQueueSettings
           const body = queuedTaintPatch(node, false)
           if (body) await client.patch(resources.nodes, { name }, { type: 'merge', body })
         })
-      for (const owner of cordonOwners(listed)) {
+      // Profiles last: what they hold stays out, although others give it back.
+      for (const owner of cordonOwners(listed).sort((a, b) => Number(isProfileOwner(a)) - Number(isProfileOwner(b)))) {
+        const isOnItsWay = isProfileOwner(owner)
         await withFreshObject<NodeObject>(client, resources.nodes, name, async (node) => {
-          const body = restorePatch(node, owner)
+          // Its state is on the node, and maintenance-controller goes on from there: it does not cordon a second time.
+          const body = isOnItsWay ? forgetOwnerPatch(node, owner) : restorePatch(node, owner)
           if (body) await client.patch(resources.nodes, { name }, { type: 'merge', body })
         })
-        finished(`${name} has back the state that it had before ${owner} took it`)
+        finished(
+          isOnItsWay
+            ? `${name} stays cordoned for ${owner}; maintenance-controller, or \`kubectl uncordon ${name}\`, ends that`
+            : `${name} has back the state that it had before ${owner} took it`,
+        )
       }
     }
 }

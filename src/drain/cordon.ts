@@ -115,6 +115,14 @@ export function restorePatch(node: NodeObject, owner: string, marks: Marks = {})
   }
 }
 
+/** What takes the note of `owner` off the node and leaves it as it is: it holds nothing any more, or others go on with it. */
+export function forgetOwnerPatch(node: NodeObject, owner: string): NodePatch | undefined {
+  if (!isCordonedBy(node, owner)) return undefined
+  const isLast = cordonOwners(node).length === 1
+  const annotations = { [`${ownerPrefix}${owner}`]: null, ...(isLast ? { [priorAnnotation]: null } : {}) }
+  return { metadata: { ...identityOf(node), annotations } }
+}
+
 function identityOf(node: NodeObject) {
   return { resourceVersion: node.metadata.resourceVersion, uid: node.metadata.uid }
 }

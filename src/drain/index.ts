@@ -5,6 +5,7 @@ export {
   cordonClaim,
   cordonOwners,
   cordonPatch,
+  forgetOwnerPatch,
   isCordonedBy,
   type NodePatch,
   restorePatch,

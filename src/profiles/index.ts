@@ -1,5 +1,6 @@
 export { ConfigFile } from './config/config-file.ts'
 export { loadConfig } from './config/load.ts'
+export { isProfileOwner } from './cordon-draft.ts'
 export { ProfileCounts } from './counts.ts'
 export { unwritten } from './events.ts'
 export {

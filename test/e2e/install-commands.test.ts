@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { maintenanceBudgets } from '../../src/api/index.ts'
-import { type ConnectedClient, connect, type KubeObject, loadKubeconfig, resources } from '../../src/kube/index.ts'
+import {
+  type ConnectedClient,
+  connect,
+  type KubeObject,
+  loadKubeconfig,
+  type NodeObject,
+  resources,
+} from '../../src/kube/index.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { type FettleResult, fettle, type TemporaryHome, temporaryHome } from '../support/fettle-process.ts'
 import { objectCount } from '../support/install-set.ts'
@@ -112,6 +119,8 @@ describe('fettle install', () => {
     [['--node-selector', 'no label'], 'Write label=value.'],
     [['--api-server', 'host'], 'Write host:port.'],
     [['--replicas', '0'], 'Write a whole number from 1 to 7.'],
+    [['--original-lease-namespace', 'ops'], '--original-lease-namespace does nothing without --profiles'],
+    [['--profiles-lease-namespace', 'ops'], '--profiles-lease-namespace does nothing without --profiles'],
   ])('refuses %j', async (flags, sentence) => {
     const refused = await run('install', ...flags)
     expect(refused.code).not.toBe(0)
@@ -194,6 +203,32 @@ describe('fettle uninstall', { timeout: 300_000 }, () => {
     expect(gone.stderr).toContain('namespace fettle-system stays, because it holds Secret theirs')
     expect(await namesOf(resources.secrets, 'fettle-system')).toEqual(['theirs'])
     expect(await namesOf(resources.serviceAccounts, 'fettle-system')).toEqual(['default'])
+  })
+
+  test('leaves a node cordoned that a profile has in maintenance, and takes the notes off it', async () => {
+    expect(await run('install', '--no-wait')).toMatchObject({ code: 0 })
+    const claim = JSON.stringify({ request: '', token: 0, since: '2026-03-01T12:00:00.000Z' })
+    const noted = (...owners: string[]) => ({
+      'fettle.dev/cordon-prior': 'false',
+      ...Object.fromEntries(owners.map((owner) => [`cordon.fettle.dev/${owner}`, claim])),
+    })
+    const nodes = { both: noted('profile-p', 'queue'), queued: noted('queue') }
+    for (const [name, annotations] of Object.entries(nodes))
+      await admin.create<KubeObject>(resources.nodes, {
+        metadata: { name, annotations },
+        ...{ spec: { unschedulable: true } },
+      })
+    const gone = await run('uninstall')
+    expect(gone, gone.stderr).toMatchObject({ code: 0 })
+    expect(gone.stderr).toContain(
+      'both stays cordoned for profile-p; maintenance-controller, or `kubectl uncordon both`',
+    )
+    const left = async (name: string) => {
+      const { metadata, spec } = await admin.get<NodeObject>(resources.nodes, { name })
+      return [spec?.unschedulable ?? false, Object.keys(metadata.annotations ?? {}).filter((key) => /cordon/.test(key))]
+    }
+    expect(await left('both')).toEqual([true, []])
+    expect(await left('queued')).toEqual([false, []])
   })
 
   test('keeps custom resources and what is in them when told so', async () => {

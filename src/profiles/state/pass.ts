@@ -1,4 +1,5 @@
 import type { NodeObject } from '../../kube/index.ts'
+import { forgetCordons } from '../cordon-draft.ts'
 import {
   dataAnnotation,
   isState,
@@ -132,6 +133,7 @@ class PassOfNode {
       if (state === 'in-maintenance') this.#events.push({ is: 'Dropped', profile: name, state })
     // Of a profile that the label no longer names there is nothing to abort: it would hit the next one of that name.
     this.#dropAborts((name) => !data.profiles.has(name))
+    forgetCordons(this.#draft, data.profiles.keys())
     const before = this.#withNode()
     const results: ProfileResult[] = []
     for (const profile of profiles) results.push(await this.#turnOf(profile))

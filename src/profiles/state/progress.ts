@@ -23,6 +23,8 @@ const inFlight = z.object({
   fromSinceMs: z.number().optional(),
   /** What its checks found free is taken. */
   isTaken: z.boolean().default(true),
+  /** The checks that found something free; before this was noted, all that can take something. */
+  toTake: z.array(z.string()).optional(),
 })
 
 const pending = z.object({

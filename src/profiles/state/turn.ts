@@ -1,3 +1,4 @@
+import { profileOwner } from '../cordon-draft.ts'
 import type { State } from '../names.ts'
 import type { Check, ClusterView, Named, PassContext, Profile, ProfileState, Transition, Trigger } from '../plugin.ts'
 import { evaluateAgain, evaluateChain, messageOf, whyNoLonger } from './evaluate-chain.ts'
@@ -76,31 +77,43 @@ async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): P
     outcome: { is: 'Settled', next: state, ...(waitsFor === undefined ? {} : { waitsFor }) },
     transitions,
   })
-  const chosen = transitions.findIndex(({ isPassed }) => isPassed)
-  const transition = here.transitions[chosen]
-  if (!transition) {
-    const isBlocked = transitions.some(({ chain, isPassed }) => chain.isPassed && !isPassed)
-    return stay(isBlocked ? `profile ${occupiedBy} has the node in maintenance` : undefined)
+  const isBlocked = transitions.some(({ chain, isPassed }) => chain.isPassed && !isPassed)
+  let waitsFor = isBlocked ? `profile ${occupiedBy} has the node in maintenance` : undefined
+  for (const [index, transition] of here.transitions.entries()) {
+    const found = transitions[index]
+    if (!found?.isPassed) continue
+    if (transition.next === state) return stay(waitsFor)
+    const mustAsk = transition.next === 'in-maintenance'
+    const why = mustAsk ? await mayEnter(profile, transition, found.chain, context, ports) : undefined
+    if (why === undefined) return begin(start, transition, index, transitions)
+    // Its chain passed, and it is not carried out: the page tells the two apart. Another way out of the state stays open.
+    transitions[index] = { ...found, isPassed: false }
+    waitsFor ??= why
   }
-  if (transition.next === state) return stay()
-  if (transition.next === 'in-maintenance') {
-    const { chain } = transitions[chosen] as TransitionResult
-    const why = await mayEnter(profile, transition, chain, context, ports)
-    // Its chain passed, and it is not carried out: the page tells the two apart.
-    if (why !== undefined) {
-      transitions[chosen] = { ...(transitions[chosen] as TransitionResult), isPassed: false }
-      return stay(why)
-    }
-  }
-  const hasToTake = takers(transition).length > 0
-  if (hasToTake || transition.trigger.some(({ instance }) => instance.isOutside)) {
+  return stay(waitsFor)
+}
+
+/** The first transition that passed. What acts outside of the node is stored as in flight first. */
+async function begin(
+  { state, context, isDryRun }: TurnStart,
+  transition: Transition,
+  index: number,
+  transitions: readonly TransitionResult[],
+): Promise<Turn> {
+  const answers = transitions[index]?.chain.checks ?? []
+  // One that said no has nothing to take, and may stand behind another that said yes: urgent || stagger.
+  const toTake = takers(transition).flatMap(({ name }) =>
+    answers.some((answer) => answer.name === name && answer.isPassed) ? [name] : [],
+  )
+  if (toTake.length > 0 || transition.trigger.some(({ instance }) => instance.isOutside)) {
     const since = new Date(context.nowMs).toISOString()
     const { next } = transition
     const { transitionMs: fromSinceMs } = context
-    const inFlight = { from: state, next, transition: chosen, trigger: 0, since, fromSinceMs, isTaken: !hasToTake }
+    const isTaken = toTake.length === 0
+    const inFlight = { from: state, next, transition: index, trigger: 0, since, fromSinceMs, isTaken, toTake }
     return { outcome: { is: 'InFlight', inFlight }, transitions }
   }
-  const ran = await runTriggers(transition.trigger, { sinceMs: context.nowMs, isDryRun: start.isDryRun }, context)
+  const ran = await runTriggers(transition.trigger, { sinceMs: context.nowMs, isDryRun }, context)
   if (ran.is === 'Failed') return { ...failed('trigger', ran.cause), transitions }
   // Only what acts outside of the draft can need more time.
   if (ran.is === 'Retry') return { ...failed('trigger', ran.why), transitions }
@@ -145,7 +158,8 @@ async function resume(
     return { is: 'Lost', next, why: 'the file no longer has this transition' }
   if (!inFlight.isTaken)
     try {
-      for (const { instance } of takers(transition)) await instance.take?.(context)
+      for (const { name, instance } of takers(transition))
+        if (inFlight.toTake?.includes(name) ?? true) await instance.take?.(context)
     } catch (error) {
       context.signal.throwIfAborted()
       return { is: 'Lost', next, why: messageOf(error) }
@@ -175,7 +189,7 @@ export async function runTriggers(
   { from = 0, sinceMs, isDryRun }: RunOptions,
   context: PassContext,
 ): Promise<Ran> {
-  const triggerContext = { ...context, sinceMs, cordonOwner: `profile-${context.profile}` }
+  const triggerContext = { ...context, sinceMs, cordonOwner: profileOwner(context.profile) }
   for (const [index, { name, type, instance }] of triggers.entries()) {
     if (index < from) continue
     // What comes after it waits for it, so nothing of that can be said.

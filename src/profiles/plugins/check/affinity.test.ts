@@ -102,3 +102,8 @@ test.for([
 test('no config means 0', () => {
   expect(affinity.fields.minOperational).toMatchObject({ kind: 'integer', isRequired: false, fallback: 0 })
 })
+
+test('with a number that must stay it is asked again when the node is really taken, one after the other', () => {
+  expect(createFor(affinity, { minOperational: 2 }).isShared).toBe(true)
+  expect(createFor(affinity, {}).isShared).toBe(false)
+})

@@ -17,6 +17,8 @@ export const affinity = checkPlugin({
     ),
   },
   create: ({ minOperational }) => ({
+    // How many are left depends on who went at the same moment.
+    isShared: minOperational > 0,
     check({ node, profile, state, cluster }) {
       if (state !== 'maintenance-required')
         throw new Error(

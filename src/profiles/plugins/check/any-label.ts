@@ -1,4 +1,5 @@
 import { optional, required } from '../../fields.ts'
+import { stateLabel } from '../../names.ts'
 import { answer, checkPlugin } from './check-plugin.ts'
 import { fits } from './node-metadata.ts'
 
@@ -10,6 +11,8 @@ export const anyLabel = checkPlugin({
     value: optional('text', 'the value that it must have; any, if this is empty'),
   },
   create: ({ key, value }) => ({
+    // `!anyLabel` of this label lets one node in at a time, which holds only if they ask one after the other.
+    isShared: key === stateLabel,
     check({ cluster }) {
       for (const { metadata } of cluster.nodes()) if (fits(metadata.labels, key, value)) return answer(true)
       return answer(false, { reason: `no node has the label ${key}${value === '' ? '' : `=${value}`}` })

@@ -7,8 +7,8 @@ import {
   planDrain,
 } from '../../../drain/index.ts'
 import { type EventSubject, type PodDisruptionBudget, type PodObject, resources } from '../../../kube/index.ts'
+import { cordonDraft } from '../../cordon-draft.ts'
 import type { TriggerContext, TriggerOutcome } from '../../plugin.ts'
-import { cordonDraft } from './cordon-draft.ts'
 import { type DrainLimits, type DrainTimes, drainTimes, progressOf } from './drain-progress.ts'
 
 export interface DrainConfig extends DrainLimits {

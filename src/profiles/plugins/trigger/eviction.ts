@@ -1,6 +1,6 @@
+import { cordonDraft, uncordonDraft } from '../../cordon-draft.ts'
 import { optional, required } from '../../fields.ts'
 import type { Plugin, Trigger, TriggerContext, TriggerOutcome } from '../../plugin.ts'
-import { cordonDraft, uncordonDraft } from './cordon-draft.ts'
 import { drain } from './drain.ts'
 
 const fields = {
