@@ -31,9 +31,18 @@ test('an end that is over is refused', () => {
 
 test('thaw ends the one freeze there is, or the one that is named', () => {
   const [one, two] = [freeze('one'), freeze('two')]
-  expect(chosen([one], undefined)).toBe(one)
-  expect(chosen([one, two], 'two')).toBe(two)
-  expect(chosen([], undefined)).toBeUndefined()
-  expect(() => chosen([one, two], undefined)).toThrow('say which one ends: one (for one), two (for two)')
-  expect(() => chosen([one], 'three')).toThrow('there is no MaintenanceFreeze three')
+  expect(chosen([one], undefined, nowMs)).toBe(one)
+  expect(chosen([one, two], 'two', nowMs)).toBe(two)
+  expect(chosen([], undefined, nowMs)).toBeUndefined()
+  expect(() => chosen([one, two], undefined, nowMs)).toThrow('say which one ends: one (for one), two (for two)')
+  expect(() => chosen([one], 'three', nowMs)).toThrow('there is no MaintenanceFreeze three')
+})
+
+test('thaw without a name leaves freezes alone that are planned, or over', () => {
+  const planned: MaintenanceFreeze = { metadata: { name: 'sale' }, spec: { reason: 'x', from: '2026-12-24T00:00:00Z' } }
+  const over: MaintenanceFreeze = { metadata: { name: 'old' }, spec: { reason: 'x', until: '2026-11-24T00:00:00Z' } }
+  expect(chosen([planned, over], undefined, nowMs)).toBeUndefined()
+  const one = freeze('one')
+  expect(chosen([planned, one, over], undefined, nowMs)).toBe(one)
+  expect(chosen([planned, one, over], 'sale', nowMs)).toBe(planned)
 })

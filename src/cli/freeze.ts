@@ -51,8 +51,9 @@ export function addFreezeCommands(program: Command, context: CliContext): void {
 
 async function thaw(client: ConnectedClient, name: string | undefined, nowMs: number): Promise<string> {
   const all = await listAll<MaintenanceFreeze>(client, maintenanceFreezes).catch(notInstalled)
-  const ended = chosen(all, name)
+  const ended = chosen(all, name, nowMs)
   if (!ended) return 'nothing is frozen\n'
+  const wasInForce = isInForce(ended, nowMs)
   const { name: endedName = '', uid = '' } = ended.metadata
   await client.delete(maintenanceFreezes, { name: endedName }, { uid }).catch((error: unknown) => {
     // Somebody else was faster; it is gone, as asked.
@@ -64,11 +65,19 @@ async function thaw(client: ConnectedClient, name: string | undefined, nowMs: nu
       nowMs,
     ),
   )
+  if (!wasInForce) return `${endedName}: removed; it was not in force\n`
   return `${endedName}: ended${left === undefined ? '; nodes are claimed again' : `, but ${left}`}\n`
 }
 
-export function chosen(freezes: readonly MaintenanceFreeze[], name: string | undefined): MaintenanceFreeze | undefined {
-  const named = freezes.filter(({ metadata }) => name === undefined || metadata.name === name)
+/** Without a name only what is in force can be meant: one that is planned, or over, is nobody's obstacle now. */
+export function chosen(
+  freezes: readonly MaintenanceFreeze[],
+  name: string | undefined,
+  nowMs: number,
+): MaintenanceFreeze | undefined {
+  const named = freezes.filter((freeze) =>
+    name === undefined ? isInForce(freeze, nowMs) : freeze.metadata.name === name,
+  )
   const [first, ...others] = named
   if (!first && name !== undefined)
     throw new CliFault(`there is no MaintenanceFreeze ${name}; \`kubectl get mfreeze\` lists them`)
@@ -77,6 +86,10 @@ export function chosen(freezes: readonly MaintenanceFreeze[], name: string | und
     throw new CliFault(`there are several freezes; say which one ends: ${list}`)
   }
   return first
+}
+
+function isInForce(freeze: MaintenanceFreeze, nowMs: number): boolean {
+  return viewFreezes([freeze], nowMs).active.length > 0
 }
 
 /** An end that a person wrote: how long, or when, in their own zone unless they name another. */

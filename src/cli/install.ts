@@ -88,7 +88,12 @@ async function profilesOf(
   { profiles: file, profilesLeaseNamespace: leaseNamespaces, originalLeaseNamespace }: InstallFlags,
   context: CliContext,
 ): Promise<ProfilesSettings | undefined> {
-  if (file === undefined) return undefined
+  if (file === undefined) {
+    const hasOriginal = originalLeaseNamespace !== undefined
+    if (!hasOriginal && leaseNamespaces.length === 0) return undefined
+    const idle = hasOriginal ? '--original-lease-namespace' : '--profiles-lease-namespace'
+    throw new CliFault(`${idle} does nothing without --profiles: name the maintenance.yaml too, or leave it out`)
+  }
   const config = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new CliFault(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   })
