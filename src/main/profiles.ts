@@ -107,6 +107,7 @@ export class Profiles {
       nodes: [...this.#board.states()],
       overdueDrains: [...this.#board.overdueDrains()],
       isActive: this.#turn.isActive,
+      lease: originalLease,
       isFileCurrent: isCurrent,
       fileProblems: problems,
     }

@@ -42,13 +42,27 @@ const busy: Figures = {
   isLeader: true,
 }
 
+/** Without what the test itself costs. */
+const steady = (text: string) => text.replace(/^(process_\w+) [\d.]+$/gm, '$1 number')
+
 test('every figure is told', async () => {
   const text = await metricsText(sources(busy))()
   // Each Node brings its own.
-  expect(text.replace(/version="[^"]+"/, 'version="any"')).toMatchInlineSnapshot(`
+  expect(steady(text).replace(/version="[^"]+"/, 'version="any"')).toMatchInlineSnapshot(`
     "# HELP fettle_leader 1 while this process is the leader
     # TYPE fettle_leader gauge
     fettle_leader 1
+
+    # HELP leader_election_master_status 1 while this process leads in place of maintenance-controller, by the lease that it holds
+    # TYPE leader_election_master_status gauge
+
+    # HELP process_resident_memory_bytes Memory of this process
+    # TYPE process_resident_memory_bytes gauge
+    process_resident_memory_bytes number
+
+    # HELP process_start_time_seconds When this process began, in seconds since 1970
+    # TYPE process_start_time_seconds gauge
+    process_start_time_seconds number
 
     # HELP fettle_time_zone_data_info Always 1; the label has the version of the zone data that windows are computed with
     # TYPE fettle_time_zone_data_info gauge
@@ -103,6 +117,10 @@ test('every figure is told', async () => {
     # HELP fettle_profiles_file_problems What is wrong or odd in the file of profiles
     # TYPE fettle_profiles_file_problems gauge
 
+    # HELP process_cpu_seconds_total CPU time of this process, in user and system mode
+    # TYPE process_cpu_seconds_total counter
+    process_cpu_seconds_total number
+
     # HELP fettle_api_requests_total Requests to the API server, retries included, by the code of the answer; none if none came
     # TYPE fettle_api_requests_total counter
     fettle_api_requests_total{method="GET",code="200"} 3
@@ -148,7 +166,7 @@ test('names and units follow the rules of Prometheus, and each is explained once
   const names = metricDefinitions.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   for (const { name, help } of metricDefinitions) {
-    expect(name).toMatch(/^fettle_[a-z_]+$/)
+    expect(name).toMatch(/^(fettle|process|leader_election)_[a-z_]+$/)
     expect(name).not.toMatch(/_total$/)
     expect(help).not.toBe('')
   }
@@ -171,6 +189,7 @@ const noProfiles: ProfileFigures = {
   overdueDrains: [],
   nodes: [],
   isActive: false,
+  lease: 'the-lease',
   isFileCurrent: true,
   fileProblems: [],
 }
@@ -192,10 +211,12 @@ test('drains that are no longer overdue, and profiles that no longer act, are to
   expect(before).toContain('fettle_profile_drains_overdue{profile="p"} 2\n')
   expect(before).toContain('fettle_profile_drains_overdue{profile="q"} 1\n')
   expect(before).toContain('fettle_profiles_active 1\n')
+  expect(before).toContain('leader_election_master_status{name="the-lease"} 1\n')
   profiles = noProfiles
   const after = await told()
   expect(after).not.toContain('fettle_profile_drains_overdue{')
   expect(after).toContain('fettle_profiles_active 0\n')
+  expect(after).toContain('leader_election_master_status{name="the-lease"} 0\n')
 })
 
 test('what profiles count is told under the names that dashboards know, and one series stands for all namespaces', async () => {
@@ -229,5 +250,5 @@ test('what profiles count is told under the names that dashboards know, and one 
     'fettle_profiles_file_problems{severity="error"} 1',
   ])
     expect(text).toContain(`${line}\n`)
-  expect(await told(), 'asking does not count').toBe(text)
+  expect(steady(await told()), 'asking does not count').toBe(steady(text))
 })

@@ -33,6 +33,8 @@ export interface ProfileFigures {
   readonly overdueDrains: readonly string[]
   /** They act in this process, now. */
   readonly isActive: boolean
+  /** The lease of maintenance-controller that is held meanwhile. */
+  readonly lease: string
   readonly nodes: readonly { readonly profile: string; readonly state: string }[]
   readonly isFileCurrent: boolean
   readonly fileProblems: readonly { readonly severity: string }[]
@@ -52,8 +54,17 @@ const ofProfiles =
     return figures ? counts(figures) : []
   }
 
-/** Those of maintenance-controller have its names, and its labels; dashboards know them. */
+/** Those of maintenance-controller, and of every process, have the names and labels that dashboards know. */
 export const counterDefinitions: readonly CounterDefinition[] = [
+  {
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of this process, in user and system mode',
+    labels: [],
+    counts: () => {
+      const { user, system } = process.cpuUsage()
+      return [{ labels: {}, value: (user + system) / 1e6 }]
+    },
+  },
   {
     name: 'fettle_api_requests_total',
     help: 'Requests to the API server, retries included, by the code of the answer; none if none came',
@@ -117,6 +128,27 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     help: '1 while this process is the leader',
     labels: [],
     fill: (gauge, { isLeader }) => gauge.set(isLeader() ? 1 : 0),
+  },
+  {
+    name: 'leader_election_master_status',
+    help: '1 while this process leads in place of maintenance-controller, by the lease that it holds',
+    labels: ['name'],
+    fill: (gauge, { profiles }) => {
+      const figures = profiles()
+      if (figures) gauge.set({ name: figures.lease }, figures.isActive ? 1 : 0)
+    },
+  },
+  {
+    name: 'process_resident_memory_bytes',
+    help: 'Memory of this process',
+    labels: [],
+    fill: (gauge) => gauge.set(process.memoryUsage.rss()),
+  },
+  {
+    name: 'process_start_time_seconds',
+    help: 'When this process began, in seconds since 1970',
+    labels: [],
+    fill: (gauge) => gauge.set(Math.round(performance.timeOrigin / 1000)),
   },
   {
     name: 'fettle_time_zone_data_info',
