@@ -8,7 +8,7 @@ import { adminKubeconfig, bringUp, connectTo, takeDown } from '../src/dev/index.
 import { runOk } from '../src/host/index.ts'
 import { type KubeClient, type KubeObject, type NodeObject, ResourceCache, resources } from '../src/kube/index.ts'
 import { dataAnnotation, profileLabel, stateLabel } from '../src/profiles/index.ts'
-import { type Bench, type BenchOptions, type Metrics, medians, ratios } from './bench.ts'
+import { type Bench, type BenchOptions, type Metrics, medians, type Peer, ratios } from './bench.ts'
 import { cpuSecondsOf, rssMiBOf } from './process-figures.ts'
 import { createObjects } from './watch-objects.ts'
 
@@ -79,17 +79,12 @@ export const profilesBench: Bench = async (options) => {
       const growth: Record<string, Metrics> = {}
       for (const share of [0.25, 0.5]) {
         await prepareNodes(client, nodes * share, options)
-        growth[String(share)] = await measure(client, ours, folder, nodes * share, 1, options)
+        growth[String(share)] = medians([await runOnce(client, ours, folder, nodes * share)])
       }
       await prepareNodes(client, nodes, options)
-      const mine = await measure(client, ours, folder, nodes, options.runs, options)
-      const floor = { seconds: await patchOnly(client, nodes) }
-      const peers: Record<string, Metrics> = {}
-      for (const { name, path } of options.peers) {
-        const addresses = ['--metrics-addr=127.0.0.1:0', '--health-addr=127.0.0.1:0']
-        const peer = { command: path, args: [`--kubeconfig=${adminKubeconfig(record)}`, ...addresses] }
-        peers[name] = await measure(client, peer, folder, nodes, options.runs, options)
-      }
+      const contenders = new Map([['ours', ours], ...options.peers.map((peer) => asContender(peer, record))])
+      const measured = await inTurns(client, contenders, folder, nodes, options)
+      const { ours: mine = {}, floor = {}, ...peers } = measured
       return {
         bench: 'profiles',
         work: { nodes, transitions: nodes * 3, runs: options.runs, quietSeconds },
@@ -108,25 +103,33 @@ export const profilesBench: Bench = async (options) => {
   }
 }
 
-async function prepareNodes(client: KubeClient, nodes: number, { log }: BenchOptions): Promise<void> {
-  await createObjects(client, { nodes, pods: 0 }, log)
+function asContender({ name, path }: Peer, record: Parameters<typeof adminKubeconfig>[0]): [string, Contender] {
+  const addresses = ['--metrics-addr=127.0.0.1:0', '--health-addr=127.0.0.1:0']
+  return [name, { command: path, args: [`--kubeconfig=${adminKubeconfig(record)}`, ...addresses] }]
 }
 
-async function measure(
+/** One after the other in each round: a machine that is slow for some minutes is so for all of them. */
+async function inTurns(
   client: KubeClient,
-  contender: Contender,
+  contenders: ReadonlyMap<string, Contender>,
   folder: string,
   nodes: number,
-  runs: number,
-  { log }: BenchOptions,
-): Promise<Metrics> {
-  const measured: Metrics[] = []
+  { runs, log }: BenchOptions,
+): Promise<Readonly<Record<string, Metrics>>> {
+  const measured: Record<string, Metrics[]> = {}
   for (let run = 0; run < runs; run++) {
-    const metrics = await runOnce(client, contender, folder, nodes)
-    log(`${nodes} nodes, run ${run + 1}: ${JSON.stringify(metrics)}`)
-    measured.push(metrics)
+    const note = (name: string, metrics: Metrics) => {
+      log(`${nodes} nodes, run ${run + 1}, ${name}: ${JSON.stringify(metrics)}`)
+      measured[name] = [...(measured[name] ?? []), metrics]
+    }
+    for (const [name, contender] of contenders) note(name, await runOnce(client, contender, folder, nodes))
+    note('floor', { seconds: await patchOnly(client, nodes) })
   }
-  return medians(measured)
+  return Object.fromEntries(Object.entries(measured).map(([name, each]) => [name, medians(each)]))
+}
+
+async function prepareNodes(client: KubeClient, nodes: number, { log }: BenchOptions): Promise<void> {
+  await createObjects(client, { nodes, pods: 0 }, log)
 }
 
 async function runOnce(
@@ -136,10 +139,13 @@ async function runOnce(
   nodes: number,
 ): Promise<Metrics> {
   const over = new AbortController()
-  await everyNode(nodes, (name) => patch(client, name, { [dataAnnotation]: null }, { [profileLabel]: 'bench' }))
+  const anew = { [dataAnnotation]: null, 'bench/needed': null, 'bench/approved': null, 'bench/reboot-ok': null }
+  await everyNode(nodes, (name) => patch(client, name, anew, { [profileLabel]: 'bench' }))
   const watched = new ResourceCache<NodeObject>({ client, resource: resources.nodes, signal: over.signal })
   await watched.waitForSync(over.signal)
-  const child = spawn(command, [...args], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  // As their users run them: what this bench does to the control plane's memory is not done to theirs.
+  const { GOGC: _, ...env } = process.env
+  const child = spawn(command, [...args], { cwd: folder, env, stdio: ['ignore', 'ignore', 'ignore'] })
   try {
     await until(watched, nodes, child, ({ metadata }) => metadata.annotations?.[dataAnnotation] !== undefined)
     await sleep(2_000)
@@ -179,20 +185,22 @@ async function until(
   }
 }
 
-/** The patches that a node gets on its way, one after the other, with nodes side by side as we do it. */
+/**
+ * The patches that a node gets on its way, with nodes side by side as we do it. All nodes take a step before one takes the
+ * next: a patch of what the API server's own view does not show yet is computed twice.
+ */
 async function patchOnly(client: KubeClient, nodes: number): Promise<number> {
   await everyNode(nodes, (name) => patch(client, name, { 'bench/needed': 'true', 'bench/approved': 'true' }))
   const startedMs = performance.now()
   // That nothing changed since the last of them is written later, when nobody waits for it.
   const states = ['operational', 'maintenance-required', 'in-maintenance', 'operational'] as const
-  await everyNode(nodes, async (name) => {
-    for (let step = 1; step < states.length; step++) {
+  for (let step = 1; step < states.length; step++)
+    await everyNode(nodes, async (name) => {
       const [current, previous] = [states[step] ?? 'operational', states[step - 1]]
       const entry = { Transition: new Date().toISOString(), Current: current, Previous: previous }
       const data = JSON.stringify({ Profiles: { bench: entry }, Notifications: {} })
       await patch(client, name, { [dataAnnotation]: data }, { [stateLabel]: current })
-    }
-  })
+    })
   return (performance.now() - startedMs) / 1_000
 }
 
