@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Phase } from '../../src/api/index.ts'
 import { healMachine, missingForRealNodes, partitionMachine, realNode, rebootRealNode } from '../../src/dev/index.ts'
 import { type PodObject, resources } from '../../src/kube/index.ts'
@@ -8,7 +8,7 @@ import { eventually } from '../support/e2e-cluster.ts'
 import { repository } from '../support/fettle-process.ts'
 import { type ProbedWorkload, runProbedWorkload } from '../support/probed-workload.ts'
 import { listOf, stays } from '../support/queue-cluster.ts'
-import { bringUpAgents, image, permitted, type RealAgents, retry } from '../support/real-agents.ts'
+import { bringUpAgents, image, permitted, type RealAgents, retry, tellTrouble } from '../support/real-agents.ts'
 import type { RealCluster } from '../support/real-cluster.ts'
 import {
   budgetOf,
@@ -56,6 +56,8 @@ describe.skipIf(missing.length > 0)(
       ;[one, two, three] = agents.hosts
       workload = await runProbedWorkload(cluster.admin, image)
     }, 1_800_000)
+
+    beforeEach(({ onTestFailed }) => onTestFailed(() => tellTrouble(agents), 120_000))
 
     afterAll(async () => {
       await workload?.stop()
@@ -223,7 +225,7 @@ describe.skipIf(missing.length > 0)(
       await eventually(async () => expect(await three.bootID()).not.toBe(before), patiently)
       const after = await eventually(async () => {
         const seen = await reached(request, 'Granted')
-        expect(seen.status?.reboots?.count).toBe(1)
+        expect(seen.status?.reboots?.count, JSON.stringify(seen.status)).toBe(1)
         return seen
       }, patiently)
       expect(after.status?.slot).toEqual(request.status?.slot)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Phase } from '../../src/api/index.ts'
 import { missingForRealNodes } from '../../src/dev/index.ts'
 import { type KubeObject, type PodObject, resources } from '../../src/kube/index.ts'
@@ -8,7 +8,7 @@ import { SeededRandom } from '../load/seeded-random.ts'
 import { eventually } from '../support/e2e-cluster.ts'
 import { repository } from '../support/fettle-process.ts'
 import { listOf, stays } from '../support/queue-cluster.ts'
-import { bringUpAgents, image, permitted, type RealAgents, retry } from '../support/real-agents.ts'
+import { bringUpAgents, image, permitted, type RealAgents, retry, tellTrouble } from '../support/real-agents.ts'
 import type { RealCluster } from '../support/real-cluster.ts'
 import { dieOnce, letAgentsDie } from '../support/real-crash.ts'
 import {
@@ -77,6 +77,8 @@ describe.skipIf(missing.length > 0)(
       ;({ cluster, hosts } = agents)
       ;[one, two, three] = agents.hosts
     }, 1_800_000)
+
+    beforeEach(({ onTestFailed }) => onTestFailed(() => tellTrouble(agents), 120_000))
 
     afterAll(async () => {
       await cluster?.remove()

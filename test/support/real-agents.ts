@@ -43,6 +43,22 @@ export async function permitted({ cluster }: RealAgents, host: RealHost): Promis
   return request
 }
 
+/** What a person would look at when a test of real nodes fails: nothing of it is left a moment later. */
+export async function tellTrouble({ cluster, hosts }: RealAgents): Promise<void> {
+  const about = [
+    ['get', 'nodes,mreq', '-o', 'wide'],
+    ['get', 'pods', '-A', '-o', 'wide'],
+    ['get', 'mreq,mbudget', '-o', 'yaml'],
+    ['logs', '-n', 'fettle-system', '-l', 'app.kubernetes.io/component=controller', '--tail=40'],
+    ['logs', '-n', 'fettle-system', '-l', 'app.kubernetes.io/component=agent', '--tail=40', '--prefix'],
+  ]
+  for (const args of about) console.log(`$ kubectl ${args.join(' ')}\n${await cluster.kubectl(...args)}`)
+  for (const host of hosts) {
+    const journal = await host.sh('journalctl -b -n 60 --no-pager').catch((error: unknown) => String(error))
+    console.log(`the journal of ${host.name}:\n${journal}`)
+  }
+}
+
 /** What a person says who wants a held request to go on. */
 export async function retry({ cluster }: RealAgents, { metadata: { name } }: RealRequest): Promise<void> {
   const said = await cluster.fettle('node', 'retry', name, '--reason', 'e2e', '--no-wait')
