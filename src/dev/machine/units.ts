@@ -15,6 +15,9 @@ const kernelSettings: Readonly<Record<string, string>> = {
   'kernel/keys/root_maxbytes': '25000000',
 }
 
+/** By default systemd leaves a service alone that fails five times within ten seconds, and the node would never come back. */
+const neverGiveUp = 'StartLimitIntervalSec=0'
+
 const units: Readonly<Record<string, string>> = {
   'fettle-boot.service': `[Unit]
 Description=Start with a fresh network and the kernel settings that the kubelet expects
@@ -32,6 +35,7 @@ WantedBy=sysinit.target
 `,
   'containerd.service': `[Unit]
 Description=containerd
+${neverGiveUp}
 
 [Service]
 Type=notify
@@ -61,6 +65,7 @@ WantedBy=multi-user.target
 `,
   'kubelet.service': `[Unit]
 Description=kubelet
+${neverGiveUp}
 After=fettle-images.service
 Wants=fettle-images.service
 
@@ -77,6 +82,7 @@ WantedBy=multi-user.target
 `,
   'kube-proxy.service': `[Unit]
 Description=kube-proxy
+${neverGiveUp}
 
 [Service]
 ExecStart=/usr/local/bin/node kube-proxy --config=/etc/kubernetes/kube-proxy.json
