@@ -92,6 +92,8 @@ export interface Check {
   take?(context: PassContext): Promise<void>
   /** Its answer depends on what other nodes do: passing it and entering maintenance must not happen twice at once. */
   readonly isShared?: boolean
+  /** Key of a label that all nodes are asked for. */
+  readonly asksForLabel?: string
 }
 
 export type TriggerOutcome = 'done' | { readonly retry: string }
@@ -101,6 +103,8 @@ export interface Trigger {
   run(context: TriggerContext): TriggerOutcome | Promise<TriggerOutcome>
   /** Acts on more than the draft: what is about to happen is stored before it runs. */
   readonly isOutside: boolean
+  /** Key of a label that the node has after it. */
+  readonly setsLabel?: string
 }
 
 export interface TriggerContext extends PassContext {

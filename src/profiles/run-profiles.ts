@@ -25,6 +25,7 @@ import type { ProfileCounts } from './counts.ts'
 import { eventOf, fileEventOf, notSentEventOf, remarkOf } from './events.ts'
 import { GoneNodes } from './gone-nodes.ts'
 import type { InfoBoard } from './info.ts'
+import { LabelLocks } from './label-locks.ts'
 import { Lane } from './lane.ts'
 import { detailsOf } from './log-details.ts'
 import { profileLabel } from './names.ts'
@@ -76,6 +77,8 @@ const mostAtOnce = 512
 const tidyEveryMs = 2_000
 /** What can wait is looked at again after this, and waits for so long at most. */
 const patience = { lookMs: 500, mostMs: 10_000 }
+/** Somebody was faster; by then the view shows it. */
+const lateLookMs = 100
 /** A drain that is under way is looked at this often, even if no pod goes. */
 const workingLookMs = 2_000
 
@@ -94,6 +97,7 @@ class ProfilesRun {
   readonly #evictions: EvictionPace
   readonly #gone = new GoneNodes()
   readonly #lane = new Lane(lane)
+  readonly #labelLocks: LabelLocks
   /** The versions that this process wrote: a cache that does not show them yet is not looked at. */
   readonly #written = new Map<string, bigint>()
   /** Nodes whose triggers wait for pods to go. */
@@ -117,6 +121,7 @@ class ProfilesRun {
       gone: () => this.#gone.all(),
       disruptionBudgets: () => views.disruptionBudgets.values(),
     }
+    this.#labelLocks = new LabelLocks(views.nodes)
     this.#queue = new WorkQueue({
       clock,
       random,
@@ -238,6 +243,7 @@ class ProfilesRun {
     if (!node) this.#forget(name)
     if (!node || !config) return undefined
     if (versionOf(node) < (this.#written.get(name) ?? 0n)) return undefined
+    const lockedSince = this.#labelLocks.look()
     const pass = await this.#pass(node, config, signal)
     this.#logDetails(name, pass)
     const isWorking = pass.result.profiles.some(
@@ -251,11 +257,14 @@ class ProfilesRun {
     const waitMs = pass.canWait ? this.#mayWaitMs(name) : 0
     if (waitMs > 0) return { requeueAfterMs: waitMs }
     this.#waitingSince.delete(name)
-    const stored = await this.#store(node, pass, signal).catch((error: unknown) => {
+    const store = () => this.#store(node, pass, signal)
+    const storing = pass.takesLabel ? this.#labelLocks.store(lockedSince, store) : store()
+    const stored = await storing.catch((error: unknown) => {
       if (hasCode(error, 'Invalid', 'Forbidden', 'BadRequest', 'TooLarge'))
         this.#tellRefused(node, pass, config, messageOf(error))
       throw error
     })
+    if (stored === 'Late') return { requeueAfterMs: lateLookMs }
     board.publish(stored ?? node, pass, config.labelFilter, clock.now())
     if (stored && !isDryRun) {
       this.#tell(node, pass)

@@ -23,41 +23,48 @@ useCrds()
 const [op, inside] = ['operational', 'in-maintenance'] as const
 const hasLabel = (key: string) => ['hasLabel', { key }] as const
 
-test('nodes that go only while no other one is in maintenance go one by one, though all may go at the same moment', async (context) => {
-  const ground = await prepareQueue(context)
-  const { addBare, change } = profileNodes(ground)
-  const names = await Promise.all(Array.from({ length: 20 }, () => addBare('one', { labels: { go: '' } })))
-  await ground.startQueue()
-  await eventually(async () => expect((await ground.budget()).status?.slots).toEqual([]), patient)
-  const together = new Set<string>()
-  const [been, problems] = [new Set<string>(), new Set<string>()]
-  const judge = ({ metadata: { name = '', labels = {} } }: NodeObject) => {
-    if (!names.includes(name)) return
-    if (labels[stateLabel] !== inside) return void together.delete(name)
-    together.add(name)
-    if (together.size > 1) problems.add([...together].join(' and '))
-    if (been.has(name)) return
-    been.add(name)
-    void change(name, { labels: { go: null } })
-  }
-  const end = new AbortController()
-  const witness = new Witness<NodeObject>(ground.admin, resources.nodes, end.signal, judge)
-  const file = fileOf({
-    requeue: '1s',
-    check: { go: hasLabel('go'), somebody: ['anyLabel', { key: stateLabel, value: inside }] },
-    profiles: [
-      profile('one', [
-        [op, 'go && !somebody', inside],
-        [inside, '!go', op],
-      ]),
-    ],
-  })
-  const running = startProfiles(context, ground, file, { signal: end.signal })
-  await expect.poll(() => been.size, { timeout: 60_000, interval: 200 }).toBe(names.length)
-  end.abort()
-  await Promise.all([running.ended, witness.ended])
-  expect([...problems]).toEqual([])
-})
+test.for([
+  ['is in maintenance', stateLabel, inside],
+  ['has a label of their own', 'e2e.fettle.dev/lock', 'taken'],
+] as const)(
+  'nodes that go only while no other one %s go one by one, though all may go at the same moment',
+  async ([, key, value], context) => {
+    const ground = await prepareQueue(context)
+    const { addBare, change } = profileNodes(ground)
+    const names = await Promise.all(Array.from({ length: 20 }, () => addBare('one', { labels: { go: '' } })))
+    await ground.startQueue()
+    await eventually(async () => expect((await ground.budget()).status?.slots).toEqual([]), patient)
+    const together = new Set<string>()
+    const [been, problems] = [new Set<string>(), new Set<string>()]
+    const judge = ({ metadata: { name = '', labels = {} } }: NodeObject) => {
+      if (!names.includes(name)) return
+      if (labels[key] !== value) return void together.delete(name)
+      together.add(name)
+      if (together.size > 1) problems.add([...together].join(' and '))
+      if (been.has(name)) return
+      been.add(name)
+      void change(name, { labels: { go: null } })
+    }
+    const end = new AbortController()
+    const witness = new Witness<NodeObject>(ground.admin, resources.nodes, end.signal, judge)
+    const file = fileOf({
+      requeue: '1s',
+      check: { go: hasLabel('go'), somebody: ['anyLabel', { key, value }] },
+      trigger: { take: ['alterLabel', { key, value }], give: ['alterLabel', { key, remove: true }] },
+      profiles: [
+        profile('one', [
+          [op, 'go && !somebody', inside, 'take'],
+          [inside, '!go', op, 'give'],
+        ]),
+      ],
+    })
+    const running = startProfiles(context, ground, file, { signal: end.signal })
+    await expect.poll(() => been.size, { timeout: 60_000, interval: 200 }).toBe(names.length)
+    end.abort()
+    await Promise.all([running.ended, witness.ended])
+    expect([...problems]).toEqual([])
+  },
+)
 
 describe('maxMaintenance', () => {
   const max = 2

@@ -48,6 +48,8 @@ export interface Pass {
   readonly patch: object | undefined
   /** All that is new is that a state was seen in which there is nothing to do. That can wait for what moves nodes. */
   readonly canWait: boolean
+  /** It takes a label that other nodes ask for: it holds only if none of them took it meanwhile. */
+  readonly takesLabel: boolean
   readonly events: readonly PassEvent[]
   /** Messages that wait to be sent, once the pass is stored. None are sent while there is a problem: nobody would note it. */
   readonly pending: readonly Pending[]
@@ -79,6 +81,7 @@ function untouched(why: Pick<PassResult, 'problem' | 'isUnreadable'>, draft: Nod
     result: { profiles: [], unknown: [], ...why },
     patch: undefined,
     canWait: false,
+    takesLabel: false,
     events: [],
     pending: readProgress(draft.annotations[progressAnnotation]).pending,
     occupants: [],
@@ -104,6 +107,7 @@ class PassOfNode {
   #times = new Map<string, GoTime>()
   /** The states before, of profiles that found nothing to do when they entered theirs. */
   readonly #before = new Map<string, string>()
+  #takesLabel = false
   #progress: Progress
 
   constructor(draft: NodeDraft, ports: PassPorts) {
@@ -143,6 +147,7 @@ class PassOfNode {
       result: { profiles: results, unknown },
       patch: patchOf(this.#draft),
       canWait: this.#canWait(),
+      takesLabel: this.#takesLabel,
       events: this.#events,
       pending: this.#progress.pending.map((one) => this.#withTransition(one)),
       occupants,
@@ -212,6 +217,7 @@ class PassOfNode {
     const { name } = profile
     const { outcome, transitions } = turn
     const result = { name, state, next: state, transitions }
+    this.#takesLabel ||= turn.takesLabel ?? false
     switch (outcome.is) {
       case 'Failed':
         undo()

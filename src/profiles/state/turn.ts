@@ -1,4 +1,5 @@
 import { profileOwner } from '../cordon-draft.ts'
+import { takesLabel } from '../label-locks.ts'
 import type { State } from '../names.ts'
 import type { Check, ClusterView, Named, PassContext, Profile, ProfileState, Transition, Trigger } from '../plugin.ts'
 import { evaluateAgain, evaluateChain, messageOf, whyNoLonger } from './evaluate-chain.ts'
@@ -20,6 +21,8 @@ export type TurnOutcome =
 export interface Turn {
   readonly outcome: TurnOutcome
   readonly transitions: readonly TransitionResult[]
+  /** It takes a label that other nodes ask for. */
+  readonly takesLabel?: boolean
 }
 
 /** What a turn asks of others before it takes a node into maintenance. */
@@ -105,19 +108,24 @@ async function begin(
   const toTake = takers(transition).flatMap(({ name }) =>
     answers.some((answer) => answer.name === name && answer.isPassed) ? [name] : [],
   )
-  if (toTake.length > 0 || transition.trigger.some(({ instance }) => instance.isOutside)) {
-    const since = new Date(context.nowMs).toISOString()
-    const { next } = transition
-    const { transitionMs: fromSinceMs } = context
-    const isTaken = toTake.length === 0
-    const inFlight = { from: state, next, transition: index, trigger: 0, since, fromSinceMs, isTaken, toTake }
-    return { outcome: { is: 'InFlight', inFlight }, transitions }
-  }
-  const ran = await runTriggers(transition.trigger, { sinceMs: context.nowMs, isDryRun }, context)
+  const outside = transition.trigger.findIndex(({ instance }) => instance.isOutside)
+  const isOutside = toTake.length > 0 || outside >= 0
+  const isLocking = takesLabel(transition)
+  // Others have to see at once what it takes from them, so that goes with the intention. Whoever has something to take outside
+  // as well may be late for it.
+  const atOnce = isLocking && toTake.length === 0 ? transition.trigger.slice(0, outside) : []
+  const first = isOutside ? atOnce : transition.trigger
+  const ran = await runTriggers(first, { sinceMs: context.nowMs, isDryRun }, context)
   if (ran.is === 'Failed') return { ...failed('trigger', ran.cause), transitions }
   // Only what acts outside of the draft can need more time.
   if (ran.is === 'Retry') return { ...failed('trigger', ran.why), transitions }
-  return { outcome: { is: 'Settled', next: transition.next, why: transition.check.expression }, transitions }
+  const { next, check } = transition
+  if (!isOutside) return { outcome: { is: 'Settled', next, why: check.expression }, transitions, takesLabel: isLocking }
+  const since = new Date(context.nowMs).toISOString()
+  const { transitionMs: fromSinceMs } = context
+  const [trigger, isTaken] = [first.length, toTake.length === 0]
+  const inFlight = { from: state, next, transition: index, trigger, since, fromSinceMs, isTaken, toTake }
+  return { outcome: { is: 'InFlight', inFlight }, transitions, takesLabel: isLocking }
 }
 
 async function mayEnter(
