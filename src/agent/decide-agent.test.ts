@@ -321,6 +321,20 @@ describe('a reboot', () => {
     expect(reportOn(world({ bootID: 'boot-2' }, [after]), after)).toMatchObject({ request: 'Absent' })
   })
 
+  it('that a person wants is over in another boot also if somebody who shares the slot was told to reboot', () => {
+    const person = { work: 'Reboot', source: { kind: 'Person', key: 'p' } } as const
+    const since = (reboots: { count: number; bootIDBefore?: string; bootIDAfter?: string }) =>
+      request('p', { phase: 'Granted', slot: slot(), reboots }, person)
+    const other = intended({ phase: 'Rebooting' })
+    const seen = (one: ReturnType<typeof since>) => world({ bootID: 'boot-2' }, [other, one])
+    for (const one of [since({ count: 0, bootIDAfter: 'boot-1' }), since({ count: 1, bootIDBefore: 'boot-1' })]) {
+      expect(reportOn(seen(one), one)).toMatchObject({ request: 'Absent', bootID: 'boot-2' })
+      expect(act(seen(one))).toMatchObject({ do: 'nothing' })
+    }
+    const here = since({ count: 0, bootIDAfter: 'boot-2' })
+    expect(act(world({ bootID: 'boot-2' }, [here])), 'its turn came in this boot').toMatchObject({ do: 'reboot' })
+  })
+
   it('waits while a script works, and goes once it is done', () => {
     const working = world({ request: present(), permission: permission(), highestToken: 5, reboot: rebootNeeded }, [
       granted(),

@@ -72,8 +72,10 @@ function askedFor(world: AgentWorld, request: MaintenanceRequest): 'Present' | '
   if (isFileWork(request)) return view.request.is
   if (work === 'Host') return 'Present'
   if (isDetected(request)) return view.reboot.is
-  // Somebody else wants the reboot: it is over when the machine is in another boot than it was told to leave.
-  const left = request.status?.host?.rebootIntent?.fromBootID
+  // Somebody else wants the reboot: it is over when the machine is in another boot than it was told to leave, or than its
+  // turn came in. Who shares the slot may have been faster to reboot, and one boot is enough for both.
+  const { host, reboots } = request.status ?? {}
+  const left = host?.rebootIntent?.fromBootID ?? reboots?.bootIDBefore ?? reboots?.bootIDAfter
   return left !== undefined && left !== view.bootID ? 'Absent' : 'Present'
 }
 
