@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type AgentHost, type AgentIdentity, LinuxHost, runAgent } from '../../src/agent/index.ts'
+import { type AgentHost, type AgentIdentity, LinuxHost } from '../../src/agent/index.ts'
 import {
   budgetName,
   type MaintenanceBudget,
@@ -10,11 +10,12 @@ import {
   maintenanceBudgets,
   maintenanceRequests,
 } from '../../src/api/index.ts'
-import { type KubeClient, ResourceCache } from '../../src/kube/index.ts'
+import type { KubeClient } from '../../src/kube/index.ts'
 import { systemClock } from '../../src/time/index.ts'
 import { SeededRandom } from '../load/seeded-random.ts'
 import { type Test, temporaryFolder } from '../support/e2e-cluster.ts'
-import { type Interceptor, interceptWrites } from '../support/intercepted-client.ts'
+import type { Interceptor } from '../support/intercepted-client.ts'
+import { liveOnce } from '../support/live-agent.ts'
 import { ensureHeartbeatNamespace, MemoryHost, Power, simulatedKubelet } from '../support/memory-host.ts'
 import { followLedger, listOf, prepareQueue, type QueueGround, useCrds } from '../support/queue-cluster.ts'
 import { goThroughBothTurns, type Machine, outOfService } from '../support/two-turns.ts'
@@ -100,59 +101,6 @@ function isThere(path: string): boolean {
   }
 }
 
-/** One life of an agent, with somebody at the door for whatever it does. */
-async function liveOnce(
-  { admin }: QueueGround,
-  node: AgentIdentity,
-  host: AgentHost,
-  around: Interceptor,
-  signal: AbortSignal,
-): Promise<void> {
-  const client: KubeClient = {
-    ...interceptWrites(admin, around),
-    get: async (resource, ref, options) => {
-      signal.throwIfAborted()
-      return admin.get(resource, ref, options)
-    },
-  }
-  const requests = new ResourceCache<MaintenanceRequest>({
-    client: admin,
-    resource: maintenanceRequests,
-    fieldSelector: `spec.nodeName=${node.name}`,
-    signal,
-  })
-  try {
-    await requests.waitForSync(signal)
-  } catch {
-    return
-  }
-  const ports = {
-    node,
-    rules: { requestFile: '/var/maintenance-required', mayReboot: true, maxRebootsPerDay: 10_000 },
-    host: interceptActs(host, around, signal),
-    client,
-    requests,
-    clock: systemClock,
-    pollMs: 1_000,
-    log: { info: () => undefined, warn: () => undefined },
-  }
-  await runAgent(ports, signal)
-}
-
-function interceptActs(host: AgentHost, around: Interceptor, signal: AbortSignal): AgentHost {
-  return {
-    look: async () => {
-      signal.throwIfAborted()
-      return host.look()
-    },
-    watch: (onChange, until) => host.watch(onChange, until),
-    writePermission: (permission) => around('write the permission', () => host.writePermission(permission)),
-    deletePermission: () => around('delete the permission', () => host.deletePermission()),
-    storeHighestToken: (token) => around('keep the token', () => host.storeHighestToken(token)),
-    reboot: () => around('reboot', () => host.reboot()),
-  }
-}
-
 interface Run {
   readonly acts: readonly string[]
   readonly hasCrashed: boolean
@@ -187,7 +135,7 @@ async function goThrough(
         life.abort(new Error('the agent died'))
         throw life.signal.reason
       }
-      return liveOnce(ground, node, rig.newHost(), around, alive)
+      return liveOnce(ground.admin, node, rig.newHost(), around, alive)
     },
     AbortSignal.any([over.signal, ground.signal]),
   )
