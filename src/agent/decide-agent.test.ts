@@ -327,10 +327,21 @@ describe('a reboot', () => {
       request('p', { phase: 'Granted', slot: slot(), reboots }, person)
     const other = intended({ phase: 'Rebooting' })
     const seen = (one: ReturnType<typeof since>) => world({ bootID: 'boot-2' }, [other, one])
-    for (const one of [since({ count: 0, bootIDAfter: 'boot-1' }), since({ count: 1, bootIDBefore: 'boot-1' })]) {
+    const claimed = request(
+      'p',
+      { phase: 'Claimed', slot: slot(), reboots: { count: 0, bootIDAfter: 'boot-1' } },
+      person,
+    )
+    for (const one of [
+      claimed,
+      since({ count: 0, bootIDAfter: 'boot-1' }),
+      since({ count: 1, bootIDBefore: 'boot-1' }),
+    ]) {
       expect(reportOn(seen(one), one)).toMatchObject({ request: 'Absent', bootID: 'boot-2' })
       expect(act(seen(one))).toMatchObject({ do: 'nothing' })
     }
+    const again = request('p', { phase: 'Queued', reboots: { count: 0, bootIDAfter: 'boot-1' } }, person)
+    expect(reportOn(seen(again), again), 'its next turn is still to come').toMatchObject({ request: 'Present' })
     const here = since({ count: 0, bootIDAfter: 'boot-2' })
     expect(act(world({ bootID: 'boot-2' }, [here])), 'its turn came in this boot').toMatchObject({ do: 'reboot' })
   })

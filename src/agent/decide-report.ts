@@ -1,4 +1,4 @@
-import { type MaintenanceRequest, type MaintenanceRequestStatus, rebootAnnotationKey } from '../api/index.ts'
+import { isDetected, type MaintenanceRequest, type MaintenanceRequestStatus } from '../api/index.ts'
 import type { AgentWorld } from './decide-agent.ts'
 import type { HostView } from './host-view.ts'
 
@@ -74,19 +74,14 @@ function askedFor(world: AgentWorld, request: MaintenanceRequest): 'Present' | '
   if (isDetected(request)) return view.reboot.is
   // Somebody else wants the reboot: it is over when the machine is in another boot than it was told to leave, or than its
   // turn came in. Who shares the slot may have been faster to reboot, and one boot is enough for both.
-  const { host, reboots } = request.status ?? {}
-  const left = host?.rebootIntent?.fromBootID ?? reboots?.bootIDBefore ?? reboots?.bootIDAfter
+  const { host, reboots, slot } = request.status ?? {}
+  const left = host?.rebootIntent?.fromBootID ?? (slot && (reboots?.bootIDBefore ?? reboots?.bootIDAfter))
   return left !== undefined && left !== view.bootID ? 'Absent' : 'Present'
 }
 
 /** The file on the host speaks for this one: its own request, and a maintenance that was taken over from another program. */
 export function isFileWork({ spec: { source, work } }: MaintenanceRequest): boolean {
   return source.kind === 'File' || (source.kind === 'Imported' && work === 'Host')
-}
-
-/** The agent itself found the need to reboot. */
-function isDetected({ spec: { source } }: MaintenanceRequest): boolean {
-  return source.kind === 'Reboot' && source.key !== rebootAnnotationKey
 }
 
 function idOf(view: HostView, request: MaintenanceRequest): string | undefined {

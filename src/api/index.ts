@@ -32,7 +32,7 @@ export {
   type Slot,
 } from './maintenance-budget.ts'
 export { type MaintenanceFreezeSpec, type MaintenanceFreezeStatus, maintenanceFreeze } from './maintenance-freeze.ts'
-export { type MaintenanceRequestSpec, maintenanceRequest } from './maintenance-request.ts'
+export { isDetected, type MaintenanceRequestSpec, maintenanceRequest } from './maintenance-request.ts'
 export { type MaintenanceWindowSpec, type MaintenanceWindowStatus, maintenanceWindow } from './maintenance-window.ts'
 export { type CompatibleProgram, compatiblePrograms, type ForeignLock, type Marks } from './marks.ts'
 export { type Notification, type NotifyOccasion, notifyOccasions, notifySecretName } from './notification.ts'

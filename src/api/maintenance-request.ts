@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { rebootAnnotationKey } from './annotations.ts'
 import { immutable, immutableOptional, type KindDefinition } from './kind.ts'
 import { requestStatus } from './request-status.ts'
 import { duration, objectName, uid } from './values.ts'
@@ -123,3 +124,8 @@ export const maintenanceRequest: KindDefinition = {
 }
 
 export type MaintenanceRequestSpec = z.output<typeof spec>
+
+/** The agent itself found the need to reboot, and says when it is gone. Everybody else wants one reboot. */
+export function isDetected({ spec: { source } }: { readonly spec: Pick<MaintenanceRequestSpec, 'source'> }): boolean {
+  return source.kind === 'Reboot' && source.key !== rebootAnnotationKey
+}

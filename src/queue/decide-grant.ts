@@ -1,4 +1,4 @@
-import type { MaintenanceRequest } from '../api/index.ts'
+import { isDetected, type MaintenanceRequest, type MaintenanceRequestStatus } from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { isTakenBack } from './health.ts'
 import { isOpen } from './order.ts'
@@ -28,11 +28,20 @@ export function grant(world: RequestWorld, node: NodeObject, message: string, re
       : { ...rest, ...(drain ? { drain } : {}) }
   const isDrained = reason === 'Drained' ? 'True' : 'False'
   const drained = withCondition(done, { type: 'Drained', status: isDrained, reason, message }, now)
-  // The host's own word first: what differs from it later is a reboot.
-  const bootID = request.status?.host?.bootID ?? node.status?.nodeInfo?.bootID
-  const boot = request.spec.work !== 'External' && bootID ? { reboots: { count: 0, bootIDAfter: bootID } } : {}
+  // Who wants one reboot has got it if the machine has rebooted since its turn came.
+  const counted = request.spec.work === 'Reboot' && !isDetected(request) ? request.status?.reboots : undefined
+  const boot = counted ? {} : rebootsFrom(request, node)
   const given = { type: 'PermissionGiven', status: 'True', reason: 'Granted', message: 'the work may begin' } as const
   return write(withCondition({ ...drained, ...boot }, given, now))
+}
+
+/** Reboots count from this boot on. The host's own word first: what differs from it later is a reboot. */
+export function rebootsFrom(
+  { spec, status }: MaintenanceRequest,
+  node: NodeObject | undefined,
+): Pick<MaintenanceRequestStatus, 'reboots'> {
+  const bootIDAfter = status?.host?.bootID ?? node?.status?.nodeInfo?.bootID
+  return spec.work !== 'External' && bootIDAfter ? { reboots: { count: 0, bootIDAfter } } : {}
 }
 
 /** Somebody works on the node, or has not taken the permission back yet: no reboot under their hands. */

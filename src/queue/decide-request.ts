@@ -10,7 +10,7 @@ import {
 import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
 import { daemonSetsToStop, drainStep, stayInService, withdrawStep } from './decide-drain.ts'
-import { grant } from './decide-grant.ts'
+import { grant, rebootsFrom } from './decide-grant.ts'
 import { isGivenBack } from './decide-releases.ts'
 import { decideVerb } from './decide-verb.ts'
 import { granted, heartbeat, hostStep, isReturned, overdue, rebooting, settle, unsettle } from './decide-work.ts'
@@ -121,7 +121,7 @@ function backInLine({ request, now }: RequestWorld): RequestStep {
 export const windowBypassed = 'WindowBypassed'
 
 function queued(world: RequestWorld): RequestStep {
-  const { request, slot, ledgerUID, now } = world
+  const { request, node, slot, ledgerUID, now } = world
   if (slot) {
     const taken = `slot ${slot.token} is taken`
     const note = world.passesClosedWindow
@@ -129,7 +129,11 @@ function queued(world: RequestWorld): RequestStep {
       : { reason: 'SlotTaken', message: taken }
     const { drain: _, ...status } = enterPhase(request, 'Claimed', note, now)
     const held = { type: 'SlotHeld', status: 'True', reason: 'SlotTaken', message: `token ${slot.token}` } as const
-    return write({ ...withCondition(status, held, now), slot: { token: slot.token, ledgerUID, takenAt: slot.takenAt } })
+    return write({
+      ...withCondition(status, held, now),
+      ...rebootsFrom(request, node),
+      slot: { token: slot.token, ledgerUID, takenAt: slot.takenAt },
+    })
   }
   if (isReturned(request)) return finish(world, 'Withdrawn', 'it was taken back before its turn')
   const twin = olderTwin(request, world.requests)
@@ -280,6 +284,12 @@ function restoreStep({ request, slot, settings }: RequestWorld, node: NodeObject
   return patch && { do: 'patchNode', patch, why: 'the node is given back' }
 }
 
+/** Somebody who shared the slot was faster, or the machine went down by itself while it was drained. */
+function hasRebooted({ spec, status }: MaintenanceRequest): boolean {
+  const [before, now] = [status?.reboots?.bootIDAfter, status?.host?.bootID]
+  return spec.work === 'Reboot' && before !== undefined && now !== undefined && before !== now
+}
+
 function ended(world: RequestWorld): RequestStep {
   const { request, now } = world
   const { released, requeue } = request.status ?? {}
@@ -290,7 +300,9 @@ function ended(world: RequestWorld): RequestStep {
     const free = { type: 'SlotHeld', status: 'False', reason: 'Requeued', message: 'the slot was given back' } as const
     return write({ ...withCondition(status, free, now), requeue: { ...requeue, isPending: false } })
   }
-  return hasCondition(request.status, 'PermissionGiven')
-    ? finish(world, 'Completed', 'the work was done and the node is back')
+  if (hasCondition(request.status, 'PermissionGiven'))
+    return finish(world, 'Completed', 'the work was done and the node is back')
+  return hasRebooted(request)
+    ? finish(world, 'Completed', 'the node has rebooted since its turn came')
     : finish(world, 'Withdrawn', 'it was taken back before the work began')
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { HeldReason, MaintenanceBudget, MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
 import { decideRequest } from './decide-request.ts'
-import { budget, condition, cordonedNode, earlier, heldSlot, noon, request, slot } from './fixture-world.ts'
+import { budget, condition, cordonedNode, earlier, heldSlot, node, noon, request, slot } from './fixture-world.ts'
 import type { RequestStep, RequestWorld } from './request-steps.ts'
 import { settingsOf } from './settings.ts'
 
@@ -244,6 +244,19 @@ describe('a reboot', () => {
     expect(statusOf(decideRequest(world(done))).history?.at(-1)?.message).toBe('the host has rebooted by itself')
   })
 
+  const planned = cordonedNode('a', { bootID: 'boot-1' })
+  const said = ['MaintenancePlanned', 'DrainInProgress'].map((type) => ({
+    type,
+    status: 'True' as const,
+    reason: 'FettleMaintenance',
+    message: type === 'DrainInProgress' ? 'pods are asked to leave' : 'new fan',
+  }))
+  /** All has been said and done before the permission. */
+  const drained = {
+    ...planned,
+    status: { ...planned.status, conditions: [...(planned.status?.conditions ?? []), ...said] },
+  }
+
   test('before the permission is none of the work: the boot that the host knows is the first', () => {
     const claimed = one({
       phase: 'Claimed',
@@ -251,20 +264,41 @@ describe('a reboot', () => {
       reboots: undefined,
       host: host({ bootID: 'boot-2', permission: 'Absent' }),
     })
-    const planned = cordonedNode('a', { bootID: 'boot-1' })
-    const said = ['MaintenancePlanned', 'DrainInProgress'].map((type) => ({
-      type,
-      status: 'True' as const,
-      reason: 'FettleMaintenance',
-      message: type === 'DrainInProgress' ? 'pods are asked to leave' : 'new fan',
-    }))
-    const node = {
-      ...planned,
-      status: { ...planned.status, conditions: [...(planned.status?.conditions ?? []), ...said] },
-    }
-    expect(statusOf(decideRequest(world(claimed, { node })))).toMatchObject({
+    expect(statusOf(decideRequest(world(claimed, { node: drained })))).toMatchObject({
       phase: 'Granted',
       reboots: { count: 0, bootIDAfter: 'boot-2' },
+    })
+  })
+
+  describe('that somebody else in the slot got first', () => {
+    const person = { kind: 'Person', key: 'p' } as const
+    const machine = { kind: 'Reboot', key: '/var/run/reboot-required' } as const
+    const claimed = (source: MaintenanceRequest['spec']['source'], report: Host) =>
+      one(
+        { phase: 'Claimed', conditions: [], host: host({ permission: 'Absent', ...report }) },
+        { work: 'Reboot', source },
+      )
+
+    test('counts from the moment its own turn came', () => {
+      const queued = one({ phase: 'Queued', reboots: { count: 0, bootIDAfter: 'boot-0' } }, { work: 'Reboot' })
+      const status = statusOf(decideRequest(world(queued)))
+      expect(status).toMatchObject({ phase: 'Claimed', reboots: { count: 0, bootIDAfter: 'boot-1' } })
+    })
+
+    test.for([person, machine])('is enough for %o, before its own begins', (source) => {
+      const served = claimed(source, { request: 'Absent', bootID: 'boot-2' })
+      const status = statusOf(decideRequest(world(served, fresh)))
+      expect(status.phase).toBe('Finishing')
+      const over = statusOf(decideRequest(world({ ...served, status }, { slot: undefined, node: node('a') })))
+      expect(over).toMatchObject({ phase: 'Done', outcome: 'Completed' })
+      expect(over.history?.at(-1)?.message).toBe('the node has rebooted since its turn came')
+    })
+
+    test('is enough for a person whose turn begins before the host has told of it; a machine that still asks gets its own', () => {
+      const granting = (source: typeof person | typeof machine, report: Host) =>
+        statusOf(decideRequest(world(claimed(source, report), { node: drained }))).reboots
+      expect(granting(person, { bootID: 'boot-2' })).toEqual({ count: 0, bootIDAfter: 'boot-1' })
+      expect(granting(machine, { bootID: 'boot-2' })).toEqual({ count: 0, bootIDAfter: 'boot-2' })
     })
   })
 
