@@ -26,6 +26,8 @@ const tidyEveryMs = 600_000
 const tidySoonMs = 1_000
 /** A look at thousands of nodes leaves this many times its own length to those whose turn has come. */
 const restFactor = 2
+/** What people are told of their place goes out one after the other, and after everything else: it moves nobody. */
+const telling = { everyMs: 20, priority: -1 }
 
 /** Runs the queue until the signal aborts: every change wakes what it may concern, and each turn looks at all of it anew. */
 export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<void> {
@@ -62,6 +64,7 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     else gone.delete(`${namespace}/${name}`)
   }
   let restsUntilMs = 0
+  let decidedInMs = 0
   const wakeLedger = () => queue.add(ledgerKey)
   const holdsSlots = () => (views.budgets.get({ name: budgetName })?.status?.slots.length ?? 0) > 0
   const stops = [
@@ -134,8 +137,12 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     const restMs = restsUntilMs - clock.monotonic()
     if (restMs > 0) return { requeueAfterMs: restMs }
     const turn = await takeLedgerTurn(ports, census, gone, context.signal)
-    restsUntilMs = clock.monotonic() + restFactor * turn.decidedInMs
-    for (const name of [...turn.touched, ...news.take(turn.waiting)]) queue.add(`${requestPrefix}${name}`)
+    // The shorter of two: a machine that stood still during one of them made it no more work.
+    restsUntilMs = clock.monotonic() + restFactor * Math.min(turn.decidedInMs, decidedInMs)
+    decidedInMs = turn.decidedInMs
+    for (const name of turn.touched) queue.add(`${requestPrefix}${name}`)
+    for (const [place, name] of news.take(turn.waiting).entries())
+      queue.addAfter(`${requestPrefix}${name}`, place * telling.everyMs, telling)
     const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs) - clock.now()
     return {
       requeueAfterMs: Math.max(0, Math.min(lookAnywayMs, wakeInMs, ports.blockers.nextChangeMs() ?? lookAnywayMs)),
