@@ -10,7 +10,7 @@ import { type KubeClient, type KubeObject, type NodeObject, resources } from '..
 import { Witness } from '../test/load/witness.ts'
 import { agentKubeconfig, agentToken } from '../test/support/agent-token.ts'
 import { installCrds } from '../test/support/queue-cluster.ts'
-import { type Bench, type Metrics, medians } from './bench.ts'
+import { type Bench, type Metrics, medians, percentile } from './bench.ts'
 import { cpuSecondsOf, rssMiBOf } from './process-figures.ts'
 
 const clusterName = 'bench-agent'
@@ -76,14 +76,12 @@ async function runOnce(client: KubeClient, folder: string, kubeconfig: string): 
     const rssMiB = rssMiBOf(agent.pid)
     const waits: number[] = []
     for (let index = 0; index < files; index++) waits.push(await seenToRequest(client, requests, join(host, 'var')))
-    const sorted = waits.sort((a, b) => a - b)
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
     return {
       rssMiB,
       cpuSecondsPerHour,
       steadyStateWrites,
-      seenToRequestMsP50: at(0.5),
-      seenToRequestMsP99: at(0.99),
+      seenToRequestMsP50: percentile(waits, 0.5),
+      seenToRequestMsP99: percentile(waits, 0.99),
     }
   } finally {
     agent.kill('SIGKILL')

@@ -37,6 +37,11 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
 /** Median of each metric over several runs. */
 export function medians(runs: readonly Metrics[]): Metrics {
   const names = Object.keys(runs[0] ?? {})

@@ -12,6 +12,7 @@ import {
 import { finalizer } from '../src/queue/index.ts'
 import { interceptWrites } from '../test/support/intercepted-client.ts'
 import { runInstance } from '../test/support/queue-instance.ts'
+import { percentile } from './bench.ts'
 
 /**
  * The controller's queue in a process of its own. Each event that calls for a write is timed from the moment it arrives
@@ -79,12 +80,10 @@ process.on('message', (message) => {
     begunCpu = cpuSeconds()
   }
   if (message !== 'end') return
-  const sorted = [...waits].sort((a, b) => a - b)
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
   process.send?.({
-    decisionMsP50: at(0.5),
-    decisionMsP99: at(0.99),
-    decisions: sorted.length,
+    decisionMsP50: percentile(waits, 0.5),
+    decisionMsP99: percentile(waits, 0.99),
+    decisions: waits.length,
     cpuSeconds: cpuSeconds() - begunCpu,
     rssMiB: process.memoryUsage.rss() / 2 ** 20,
   })

@@ -18,7 +18,8 @@ import {
   resources,
   SharedCaches,
 } from '../src/kube/index.ts'
-import { type Bench, type BenchOptions, type Metrics, medians } from './bench.ts'
+import { type Bench, type BenchOptions, type Metrics, medians, percentile, ratios } from './bench.ts'
+import { countStolen } from './process-figures.ts'
 import { createObjects } from './watch-objects.ts'
 
 const clusterName = 'bench-queue'
@@ -55,8 +56,8 @@ export const queueBench: Bench = async (options) => {
           runs,
         })
       }
-      for (const share of [0.25, 0.5]) growth[String(share)] = await measure(share, 1)
-      const ours = await measure(1, options.runs)
+      for (const share of [0.25, 0.5]) growth[String(share)] = (await measure(share, 1)).ours
+      const { ours, floor } = await measure(1, options.runs)
       return {
         bench: 'queue',
         work: {
@@ -65,11 +66,13 @@ export const queueBench: Bench = async (options) => {
           atOnce,
           perSecond,
           runs: options.runs,
-          decisionMs: 'from a watch event to the accepted write',
+          decisionMs:
+            'from a watch event to the accepted write; the floor is a read and then a write, with nothing to decide',
         },
         ours,
+        floor,
         peers: {},
-        ratios: {},
+        ratios: ratios(ours, { floor }),
         growth: { '0.25': growth['0.25'] ?? {}, '0.5': growth['0.5'] ?? {}, '1': ours },
       }
     } finally {
@@ -101,17 +104,22 @@ async function measureQueue(
   nodes: number,
   requests: number,
   options: BenchOptions,
-): Promise<Metrics> {
-  const runs: Metrics[] = []
+): Promise<Measured> {
+  const runs: Measured[] = []
   for (let run = 0; run < options.runs; run++) {
-    const metrics = await runOnce(client, kubeconfig, nodes, requests)
-    options.log(`${nodes} nodes, ${requests} requests, run ${run + 1}: ${JSON.stringify(metrics)}`)
-    runs.push(metrics)
+    const measured = await runOnce(client, kubeconfig, nodes, requests)
+    options.log(`${nodes} nodes, ${requests} requests, run ${run + 1}: ${JSON.stringify(measured)}`)
+    runs.push(measured)
   }
-  return medians(runs)
+  return { ours: medians(runs.map(({ ours }) => ours)), floor: medians(runs.map(({ floor }) => floor)) }
 }
 
-async function runOnce(client: KubeClient, kubeconfig: string, nodes: number, requests: number): Promise<Metrics> {
+interface Measured {
+  readonly ours: Metrics
+  readonly floor: Metrics
+}
+
+async function runOnce(client: KubeClient, kubeconfig: string, nodes: number, requests: number): Promise<Measured> {
   const over = new AbortController()
   const caches = new SharedCaches({ client, signal: over.signal })
   const line = new Line(client, nodes, caches.of<MaintenanceRequest>({ resource: maintenanceRequests }))
@@ -125,13 +133,20 @@ async function runOnce(client: KubeClient, kubeconfig: string, nodes: number, re
     await line.fill(requests)
     await line.untilCalm()
     child.send('begin')
+    const stolenPercent = countStolen()
+    const asked: number[] = []
     for (let turn = 0; turn < turns; turn++) {
-      await Promise.all([line.endOne(), line.ask(), sleep(1_000 / perSecond)])
+      const startedMs = performance.now()
+      const asking = line.ask().then(() => asked.push(performance.now() - startedMs))
+      await Promise.all([line.endOne(), asking, sleep(1_000 / perSecond)])
     }
     await line.untilCalm()
     child.send('end')
     const [metrics] = (await once(child, 'message')) as [Metrics]
-    return metrics
+    return {
+      ours: { ...metrics, stolenPercent: stolenPercent() },
+      floor: { decisionMsP50: percentile(asked, 0.5), decisionMsP99: percentile(asked, 0.99) },
+    }
   } finally {
     child.kill('SIGKILL')
     await line.empty()
