@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
+import { takeDown } from '../src/dev/index.ts'
 import { agentBench } from './agent.ts'
 import { type Bench, type BenchOptions, formatResult, type Peer } from './bench.ts'
 import { drainBench } from './drain.ts'
@@ -38,6 +41,10 @@ if (!bench) {
 // Memory is there; garbage collection of the control plane would take time from whatever is measured, peers included.
 process.env['GOGC'] ??= '400'
 
+// Whoever interrupts a bench does not want to look for what it left behind.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void giveUp(128 + constants.signals[signal]))
+
 const options: BenchOptions = {
   runs: whole('runs', values.runs),
   peers: values.peer.map(readPeer),
@@ -55,6 +62,13 @@ const options: BenchOptions = {
 const result = await bench(options)
 if (!values.json) console.log(formatResult(result))
 console.log(JSON.stringify(result))
+
+async function giveUp(exitCode: number): Promise<never> {
+  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8')
+  for (const pid of children.split(' ').filter(Boolean).map(Number)) process.kill(pid, 'SIGKILL')
+  await takeDown(`bench-${name}`, { working: options.log, finished: options.log })
+  process.exit(exitCode)
+}
 
 function whole(flag: string, text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text)
