@@ -47,6 +47,11 @@ export function isCordonedBy({ metadata: { annotations } }: NodeObject, owner: s
   return annotations !== undefined && Object.hasOwn(annotations, `${ownerPrefix}${owner}`)
 }
 
+/** Somebody has removed the names of all owners alone: what was noted before them is still to be restored. */
+export function isCordonLeftOver(node: NodeObject): boolean {
+  return cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] !== undefined
+}
+
 /** What `owner` noted when it took the node, if it holds it and the note can be read. */
 export function cordonClaim(node: NodeObject, owner: string): CordonClaim | undefined {
   const text = node.metadata.annotations?.[`${ownerPrefix}${owner}`]
@@ -94,8 +99,7 @@ export function cordonPatch(
 
 /** What takes `owner` and all that it put there off the node, or undefined when nothing of it is there. */
 export function restorePatch(node: NodeObject, owner: string, marks: Marks = {}): NodePatch | undefined {
-  // Somebody may have removed our annotation alone: what was noted before us is still to be restored.
-  const isLeftOver = cordonOwners(node).length === 0 && node.metadata.annotations?.[priorAnnotation] !== undefined
+  const isLeftOver = isCordonLeftOver(node)
   const taints = withoutStopTaint(node, owner)
   const untainted = taints ? { taints } : {}
   if (!isCordonedBy(node, owner) && !isLeftOver) return taints && { metadata: identityOf(node), spec: untainted }

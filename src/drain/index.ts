@@ -7,6 +7,7 @@ export {
   cordonPatch,
   forgetOwnerPatch,
   isCordonedBy,
+  isCordonLeftOver,
   type NodePatch,
   restorePatch,
 } from './cordon.ts'

@@ -40,8 +40,9 @@ export function rebootsFrom(
   { spec, status }: MaintenanceRequest,
   node: NodeObject | undefined,
 ): Pick<MaintenanceRequestStatus, 'reboots'> {
-  const bootIDAfter = status?.host?.bootID ?? node?.status?.nodeInfo?.bootID
-  return spec.work !== 'External' && bootIDAfter ? { reboots: { count: 0, bootIDAfter } } : {}
+  const said = spec.work === 'External' ? undefined : status?.host?.bootID
+  const bootIDAfter = said ?? node?.status?.nodeInfo?.bootID
+  return bootIDAfter ? { reboots: { count: 0, bootIDAfter } } : {}
 }
 
 /** Somebody works on the node, or has not taken the permission back yet: no reboot under their hands. */

@@ -15,6 +15,25 @@ describe('a release', () => {
     ])
   })
 
+  test('does not come while a cordon is left without our name: nobody would take it away any more', () => {
+    const requests = [request('r1', 'a', { spec: { want: 'Return' }, status: finishing(3) })]
+    const leftOver = node('a', { isCordoned: true, annotations: { 'fettle.dev/cordon-prior': 'false' } })
+    const held = budget({}, slot('a', 3, 'r1'))
+    expect(decideLedger(world({ budget: held, requests, nodes: [leftOver] })).releases).toEqual([])
+  })
+
+  test('does not come while a script may be at work on a node that was never cordoned', () => {
+    const service = { cordon: false, drain: false }
+    const at = (permission: 'Present' | 'Absent') => {
+      const status = { ...worked(3), host: { request: 'Absent', permission } as const }
+      const requests = [request('r1', 'a', { spec: { work: 'Host', service }, status }), request('r2', 'b')]
+      const decision = decideLedger(world({ budget: budget({}, slot('a', 3, 'r1')), requests }))
+      return [decision.releases.length, decision.claims.length]
+    }
+    expect(at('Present')).toEqual([0, 0])
+    expect(at('Absent')).toEqual([1, 1])
+  })
+
   test('of one of two comes at once, and is not the last', () => {
     const requests = [
       request('r1', 'a', { spec: { want: 'Return' }, status: finishing(3) }),

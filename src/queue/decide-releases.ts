@@ -5,10 +5,10 @@ import {
   releaseAnnotations,
   type Slot,
 } from '../api/index.ts'
-import { hasStopTaint, isCordonedBy, isSilent } from '../drain/index.ts'
+import { hasStopTaint, isCordonedBy, isCordonLeftOver, isSilent } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import type { LedgerWorld } from './decide-ledger.ts'
-import { isProven, isTakenBack } from './health.ts'
+import { hasNewBoot, isProven, isTakenBack } from './health.ts'
 import { emptyLedger, isSoaking } from './ledger.ts'
 import { isCordonOfThePast } from './lost-slots.ts'
 import { cordonOwner, isoOf } from './names.ts'
@@ -48,7 +48,7 @@ export function isEnded(
   if (!isOrphan(slot, byName)) return false
   if (!node) return slot.requests.length === 0
   if (isSoaking(slot)) return (slot.soakUntil ?? '') <= now
-  return isOrdered(budget, slot) && isGivenBack(node)
+  return isOrdered(budget, slot) && isRestored(node)
 }
 
 /** Asked of thousands of nodes at each look, of which few have changed since the last one. */
@@ -61,6 +61,11 @@ export function isGivenBack(node: NodeObject): boolean {
   const isBare = !isCordonedBy(node, cordonOwner) && !hasStopTaint(node, cordonOwner) && isSilent(node)
   givenBack.set(node, isBare)
   return isBare
+}
+
+/** The node is as it was before its turn, too: somebody may have removed our name from it, and left the cordon. */
+export function isRestored(node: NodeObject): boolean {
+  return isGivenBack(node) && !isCordonLeftOver(node)
 }
 
 /** Somebody who knew less than we do marked the node, after its turn was over. */
@@ -100,7 +105,7 @@ export function releasable(
         const request = byName.get(name)
         if (!request || !isOver(request)) return false
         if (others(name)) return !isOpen(request) || isProven(request)
-        return isGivenBack(node) && (!isOpen(request) || isTakenBack(request))
+        return isRestored(node) && (!isOpen(request) || isTakenBack(request))
       })
       .map((request) => {
         const soakMs = soakOf(slot, requests, budget)
@@ -115,15 +120,16 @@ export function releasable(
   })
 }
 
-/** A node on which nobody has worked needs no rest. Who worked may have left the slot before the last one does. */
+/** A node on which nobody has worked, and that did not reboot, needs no rest. Who worked may have left the slot before the last one does. */
 function soakOf(
   { nodeUID, takenAt }: Slot,
   requests: readonly MaintenanceRequest[],
   { spec }: MaintenanceBudget,
 ): number {
-  const worker = requests.find(
-    ({ spec: { nodeUID: uid }, status }) =>
-      uid === nodeUID && hasCondition(status, 'PermissionGiven') && (status?.since ?? takenAt) >= takenAt,
-  )
+  const worker = requests.find((request) => {
+    const { spec, status } = request
+    const wasOut = hasCondition(status, 'PermissionGiven') || hasNewBoot(request, undefined)
+    return spec.nodeUID === nodeUID && wasOut && (status?.since ?? takenAt) >= takenAt
+  })
   return worker ? settingsOf(worker, spec).soakMs : 0
 }

@@ -11,10 +11,20 @@ import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
 import { daemonSetsToStop, drainStep, stayInService, withdrawStep } from './decide-drain.ts'
 import { grant, rebootsFrom } from './decide-grant.ts'
-import { isGivenBack } from './decide-releases.ts'
+import { isRestored } from './decide-releases.ts'
 import { decideVerb } from './decide-verb.ts'
-import { granted, heartbeat, hostStep, isReturned, overdue, rebooting, settle, unsettle } from './decide-work.ts'
-import { ailmentOf, isProven, isReadySince, isTakenBack, needsProof } from './health.ts'
+import {
+  granted,
+  heartbeat,
+  hostStep,
+  isReturned,
+  overdue,
+  rebooting,
+  rebootStep,
+  settle,
+  unsettle,
+} from './decide-work.ts'
+import { ailmentOf, hasNewBoot, isProven, isReadySince, isTakenBack, mayGoDown, needsProof } from './health.ts'
 import { wasUnschedulable } from './imported-locks.ts'
 import { cordonOwner, finalizer } from './names.ts'
 import { isOpen, olderTwin } from './order.ts'
@@ -60,7 +70,7 @@ export function decideRequest(world: RequestWorld): RequestStep {
 function goHomeAgain(world: RequestWorld, node: NodeObject): RequestStep | undefined {
   const { request, now } = world
   const isLast = sharers(world).every(({ status }) => status?.phase === 'Finishing')
-  if (!isLast || isGivenBack(node)) return undefined
+  if (!isLast || isRestored(node)) return undefined
   const note = { reason: 'StillListed', message: 'it was said to be over, but its node was not given back' }
   const { outcome: _, ...status } = enterPhase(request, 'Finishing', note, now)
   return write(status)
@@ -90,7 +100,10 @@ function inPhase(world: RequestWorld, status: MaintenanceRequestStatus, node: No
   if (status.phase === 'Queued') return queued(world)
   if (status.phase === 'Finishing') return finishing(world, node)
   const back = isReturned(request)
-  // A host that was told to reboot may still go down: it is not given back before it is seen in another boot.
+  // A host that was told to reboot may still go down: it is not given back before it is seen in another boot. Nobody may have
+  // looked between the order and the end of the request.
+  const reboot = back && status.phase === 'Granted' && slot ? rebootStep(world, node, slot) : undefined
+  if (reboot) return reboot
   if (back && status.held?.from !== 'Finishing' && status.phase !== 'Rebooting') return giveBack(world, back)
   // A slot and its number are stored together with the phase that needs them: without them somebody wrote that phase.
   if (!status.slot) return backInLine(world)
@@ -223,7 +236,7 @@ function finishing(world: RequestWorld, node: NodeObject): RequestStep {
   const withdrawal = withdrawStep(world)
   if (withdrawal) return withdrawal
   if (slot) {
-    const unproven = needsProof(request) ? proofStep(world, node) : undefined
+    const unproven = needsProof(request) || !isTakenBack(request) ? proofStep(world, node) : undefined
     if (unproven) return unproven
     const isLast = sharers(world).every((other) => other.status?.phase === 'Finishing' && isTakenBack(other))
     if (!isLast && !isProven(request)) return proven(world)
@@ -258,18 +271,26 @@ function proofStep(world: RequestWorld, node: NodeObject): RequestStep | undefin
     if (left > 0) return nothing('it waits until the host has taken the permission back', left)
     return overdue(world, 'Unhealthy', 'the host did not take the permission back')
   }
-  const ailment = ailmentOf(node)
+  const ailment = unseenBoot(world, node) ?? ailmentOf(node)
   if (ailment) {
     const unsettled = unsettle(world, ailment)
     if (unsettled) return unsettled
     return left > 0 ? nothing(ailment, left) : overdue(world, 'Unhealthy', ailment)
   }
   if (hasCondition(status, 'Returned')) return undefined
-  // A node that never went away has nothing to prove. After a reboot its word alone does not tell.
+  // A node that never went away has nothing to prove. After a reboot its word alone does not tell: its clock may be behind.
   const permitted = status?.conditions?.find(({ type }) => type === 'PermissionGiven')?.lastTransitionTime
-  const hasRebooted = (status?.reboots?.count ?? 0) > 0
+  const hasRebooted = (status?.reboots?.count ?? 0) > 0 || hasNewBoot(request, node)
   if (!hasRebooted && permitted && isReadySince(node, permitted)) return undefined
   return settle(world)
+}
+
+/** What the kubelet said before a reboot says nothing about the node after it. */
+function unseenBoot({ request }: RequestWorld, node: NodeObject): string | undefined {
+  if (request.spec.work === 'External') return undefined
+  if (mayGoDown(request)) return `${node.metadata.name} was told to reboot, and has not done so yet`
+  const isSeen = node.status?.nodeInfo?.bootID === request.status?.host?.bootID
+  return hasNewBoot(request, node) && !isSeen ? `${node.metadata.name} is not seen in its new boot yet` : undefined
 }
 
 function restoreStep({ request, slot, settings }: RequestWorld, node: NodeObject): RequestStep | undefined {
@@ -285,9 +306,8 @@ function restoreStep({ request, slot, settings }: RequestWorld, node: NodeObject
 }
 
 /** Somebody who shared the slot was faster, or the machine went down by itself while it was drained. */
-function hasRebooted({ spec, status }: MaintenanceRequest): boolean {
-  const [before, now] = [status?.reboots?.bootIDAfter, status?.host?.bootID]
-  return spec.work === 'Reboot' && before !== undefined && now !== undefined && before !== now
+function hasRebooted(request: MaintenanceRequest): boolean {
+  return request.spec.work === 'Reboot' && hasNewBoot(request, undefined)
 }
 
 function ended(world: RequestWorld): RequestStep {

@@ -210,6 +210,7 @@ describe('a reboot', () => {
   const rebooting = (more: Partial<MaintenanceRequestStatus> = {}, spec: Partial<MaintenanceRequest['spec']> = {}) =>
     one({ phase: 'Rebooting', reboots: { count: 1, bootIDBefore: 'boot-1' }, ...more }, spec)
   const back = { host: host({ bootID: 'boot-2' }) }
+  const often = { count: 5, bootIDAfter: 'boot-1' }
   const fresh = { node: out({ bootID: 'boot-2', readySince: noon }) }
   const settling = (since: string) => [
     ...given,
@@ -300,6 +301,19 @@ describe('a reboot', () => {
       expect(granting(person, { bootID: 'boot-2' })).toEqual({ count: 0, bootIDAfter: 'boot-1' })
       expect(granting(machine, { bootID: 'boot-2' })).toEqual({ count: 0, bootIDAfter: 'boot-2' })
     })
+  })
+
+  test.for([
+    ['a person', { host: host({ rebootIntent: intent }) }, { want: 'Return' }],
+    ['the host', { host: host({ rebootIntent: intent, request: 'Absent', permission: 'Absent' }) }, {}],
+    ['the host, in its new boot', { host: host({ bootID: 'boot-2', request: 'Absent', permission: 'Absent' }) }, {}],
+    ['the host, once too often', { host: host({ bootID: 'boot-2', request: 'Absent' }), reboots: often }, {}],
+  ] as const)('that nobody looked at before %s was done comes first all the same', ([, status, spec]) => {
+    for (const work of ['Host', 'Reboot'] as const)
+      expect(statusOf(decideRequest(world(one({ phase: 'Granted', ...status }, { work, ...spec }))))).toMatchObject({
+        phase: 'Rebooting',
+        reboots: { bootIDBefore: 'boot-1' },
+      })
   })
 
   test('too often is a loop', () => {
@@ -477,6 +491,45 @@ describe('the proof at the end', () => {
       condition('Returned', 'Unknown', { reason: 'Settling', lastTransitionTime: inMs(-30_000) }),
     ]
     expect(restores(decideRequest(world(home({ conditions }), { node: bare({ readySince: noon }) })))).toBe(true)
+  })
+
+  test('takes its time on a node of a person that is in another boot, whatever its clock says', () => {
+    const away = home({}, { work: 'External', want: 'Return' })
+    const step = decideRequest(world(away, { node: bare({ bootID: 'boot-2' }) }))
+    expect(statusOf(step).conditions).toContainEqual(expect.objectContaining({ type: 'Returned', reason: 'Settling' }))
+    expect(restores(decideRequest(world(away, { node: bare({ bootID: 'boot-1' }) })))).toBe(true)
+  })
+
+  test('is asked of a machine that went down while it was drained, though nobody had worked there', () => {
+    const crashed = home({ conditions: [], host: host({ request: 'Absent', permission: 'Absent', bootID: 'boot-2' }) })
+    for (const more of [{ bootID: 'boot-2', isReady: false }, { bootID: 'boot-1' }])
+      expect(decideRequest(world(crashed, { node: bare(more) })).do).toBe('nothing')
+    const step = decideRequest(world(crashed, { node: bare({ bootID: 'boot-2' }) }))
+    expect(statusOf(step).conditions).toContainEqual(expect.objectContaining({ type: 'Returned', reason: 'Settling' }))
+  })
+
+  test('waits for a machine that was told to reboot', () => {
+    const rebootIntent = { token: 3, fromBootID: 'boot-1' }
+    const told = (more: Partial<typeof rebootIntent> & { readonly takenBack?: true } = {}) =>
+      home({ host: host({ request: 'Absent', permission: 'Absent', rebootIntent: { ...rebootIntent, ...more } }) })
+    expect(decideRequest(world(told(), { node: bare() }))).toMatchObject({
+      do: 'nothing',
+      why: 'a was told to reboot, and has not done so yet',
+    })
+    for (const over of [{ takenBack: true as const }, { token: 2 }, { fromBootID: 'boot-0' }])
+      expect(restores(decideRequest(world(told(over), { node: bare() })))).toBe(true)
+  })
+
+  test('waits for the permission to go on a node that was not cordoned, too', () => {
+    const service = { cordon: false, drain: false }
+    const still = home({ host: host({ request: 'Absent' }) }, { service })
+    expect(decideRequest(world(still, { node: node('a') }))).toMatchObject({ do: 'nothing', lookAgainMs: 840_000 })
+    const late = home({ since: inMs(-900_000), host: host({ request: 'Absent' }) }, { service })
+    expect(outcomeOf(decideRequest(world(late, { node: node('a') })))).toBe('Unhealthy')
+    expect(decideRequest(world(home({}, { service }), { node: node('a', { isReady: false }) }))).toMatchObject({
+      do: 'nothing',
+      why: 'the ledger frees the slot',
+    })
   })
 
   test('is asked anew when the node fell ill after it was found well', () => {

@@ -96,9 +96,10 @@ function untilSilentMs(world: RequestWorld): number {
 }
 
 /** A boot that we did not know: announced by the host, or done by the script itself. */
-function rebootStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
+export function rebootStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
   const { request, settings, now } = world
   const { host, reboots } = request.status ?? {}
+  if (request.spec.work === 'External') return undefined
   const known = reboots?.bootIDAfter
   const intent = host?.rebootIntent
   const isOrdered =
@@ -106,7 +107,8 @@ function rebootStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestS
   const isDone = host?.bootID !== undefined && known !== undefined && host.bootID !== known
   if (!isOrdered && !isDone) return undefined
   const count = (reboots?.count ?? 0) + 1
-  if (count > settings.maxReboots)
+  // Who is done by then asks for no more of them.
+  if (count > settings.maxReboots && !isReturned(request))
     return hold(world, 'RebootLoop', `${node.metadata.name} wants to reboot for the ${count}th time in one request`)
   const message = isOrdered ? 'the host was told to reboot' : 'the host has rebooted by itself'
   const status = enterPhase(request, 'Rebooting', { reason: 'Reboot', message }, now)

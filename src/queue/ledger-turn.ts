@@ -16,7 +16,7 @@ import type { Clock } from '../time/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
 import { decideLedger, isKept, isOverLimit, type LedgerDecision, mayClaim } from './decide-ledger.ts'
-import { isGivenBack, isOver } from './decide-releases.ts'
+import { isOver, isRestored } from './decide-releases.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
@@ -266,7 +266,7 @@ async function checkLive(
     if (liveNode?.metadata.uid !== nodeUID) return true
     if (liveRequest?.status?.phase !== 'Finishing' && liveRequest?.status?.phase !== 'Done') return false
     if (!isLast) return true
-    return isGivenBack(liveNode) && (liveRequest.status.phase === 'Done' || isTakenBack(liveRequest))
+    return isRestored(liveNode) && (liveRequest.status.phase === 'Done' || isTakenBack(liveRequest))
   })
   const puttingBack = keep(decision.putBack, async ({ node, nodeUID, requests }) => {
     const liveNode = await liveNodeOf(client, node, signal)
@@ -283,7 +283,7 @@ async function checkLive(
   })
   const ending = keep(decision.ended, async ({ node, nodeUID }) => {
     const liveNode = await liveNodeOf(client, node, signal)
-    return liveNode?.metadata.uid !== nodeUID || isGivenBack(liveNode)
+    return liveNode?.metadata.uid !== nodeUID || isRestored(liveNode)
   })
   // All at once: most turns free one slot and give it to the next, and whoever waits for it waits for these answers.
   const [claims, releases, putBack, ended] = await Promise.all([claiming, releasing, puttingBack, ending])
