@@ -162,6 +162,50 @@ describe('the pods of one budget', () => {
   })
 })
 
+describe('what was handed out and is not answered yet', () => {
+  const [a, b] = [ask('a', budget(1)), ask('b', budget(1))]
+
+  test('is handed to nobody else, until it is noted', () => {
+    const pace = new EvictionPace(() => 0)
+    expect(uids(pace.due(now(ask('a'), ask('b')), at).pods)).toEqual(['a', 'b'])
+    expect(pace.due(now(ask('a'), ask('b'), ask('c')), at + 10)).toEqual({ pods: [ask('c')], nextMs: 2_000 })
+    pace.note([failed(ask('a'))], at + 20)
+    expect(uids(pace.due(now(ask('a'), ask('b')), at + 5_020).pods)).toEqual(['a'])
+  })
+
+  test('is due again when it was given back, and when nothing is heard of it for a minute', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.giveBack(pace.due(now(a), at).pods)
+    expect(uids(pace.due(now(a), at).pods)).toEqual(['a'])
+    expect(pace.due(now(a), at + 59_999).pods).toEqual([])
+    expect(uids(pace.due(now(a), at + 60_000).pods)).toEqual(['a'])
+  })
+
+  test('draws from its budget, whatever version that shows', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.due(now(a), at)
+    expect(pace.due(now(b), at + 10)).toEqual({ pods: [], nextMs: 2_000 })
+    expect(pace.due(now(ask('b', budget(1, '2'))), at + 10).pods).toEqual([])
+    expect(uids(pace.due(now(ask('b', budget(2, '2'))), at + 10).pods)).toEqual(['b'])
+  })
+
+  test('draws once, also when it was accepted meanwhile', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.due(now(a), at)
+    pace.note([yes(a)], at)
+    expect(uids(pace.due(now(ask('b', budget(2))), at).pods)).toEqual(['b'])
+  })
+
+  test('is the only one of a budget that seems to have nothing to give', () => {
+    const pace = new EvictionPace(() => 0)
+    const [one, other] = [ask('a', budget(0)), ask('b', budget(0))]
+    pace.due(later(one), at)
+    expect(uids(pace.due(later(one), at + 5_000).pods)).toEqual(['a'])
+    expect(pace.due(later(one), at + 5_010)).toEqual({ pods: [], nextMs: 2_000 })
+    expect(pace.due(later(other), at + 5_010)).toEqual({ pods: [], nextMs: 2_000 })
+  })
+})
+
 describe('a pod that comes back to the node it was evicted from', () => {
   const since = (uid: string, createdMs: number, nodeName = 'node-1') => ({
     how: 'evict' as const,

@@ -33,45 +33,83 @@ const settleMs = 2_000
 const settleRequestMs = 60_000
 /** Each acceptance earns one more, so a drain never asks much more than twice as often as it has pods. */
 const firstCredit = 10
+/** Nobody waits longer than this for an answer to what somebody was about to ask: they may be gone. */
+const inFlightMs = 60_000
 const forgetAfterMs = 15 * 60_000
+/** Who has not looked for so long has not asked either. */
+const restartAfterMs = 60_000
 
 /** Remembers who said no and when to ask again. Losing it costs a request, never safety. */
 export class EvictionPace {
   readonly #pods = new Map<string, PodPace>()
   readonly #budgets = new Map<string, BudgetPace>()
+  /** Pods that were handed out and of which nothing was noted yet, by UID, and the budget that they draw from. */
+  readonly #inFlight = new Map<string, { readonly untilMs: number; readonly budget: string | undefined }>()
   /** When a pod of a controller left a node, and how often one came back to it since. */
   readonly #departures = new Map<string, { atMs: number; returns: number }>()
+  /** Drains that are under way: since when, and when they were last looked at. */
+  readonly #drains = new Map<string, { readonly sinceMs: number; usedAtMs: number }>()
   readonly #random: () => number
 
   constructor(random: () => number) {
     this.#random = random
   }
 
-  /** Whom of a plan to ask now, and how long until the next one may be asked. */
+  /**
+   * Since when this process has asked the pods of a drain without a break. What another one asked, or nobody while all
+   * stood still, does not count: whoever goes on to force has to have asked for as long as was promised.
+   */
+  askingSinceMs(drain: string, nowMs: number): number {
+    const known = this.#drains.get(drain)
+    const sinceMs = known && nowMs - known.usedAtMs < restartAfterMs ? known.sinceMs : nowMs
+    this.#drains.set(drain, { sinceMs, usedAtMs: nowMs })
+    return sinceMs
+  }
+
+  /**
+   * Whom of a plan to ask now, and how long until the next one may be asked. Whoever is handed out counts as asked until it is
+   * noted or given back: requests that share a node are served side by side, and each would ask the same pods.
+   */
   due(
     { askNow, askLater }: Pick<DrainPlan, 'askNow' | 'askLater'>,
     nowMs: number,
   ): { readonly pods: PodToAsk[]; readonly nextMs: number | undefined } {
     const waits: number[] = []
-    const drawing = new Map<string, number>()
-    const isDue = ({ pod, budget }: PodToAsk): boolean => {
-      const podWaitMs = this.#podOf(pod, nowMs).notBeforeMs - nowMs
-      const waitMs = podWaitMs > 0 || !budget ? podWaitMs : this.#budgetWaitMs(budget, drawing, nowMs)
-      if (waitMs > 0) waits.push(waitMs)
-      else if (budget) drawing.set(budgetKey(budget), (drawing.get(budgetKey(budget)) ?? 0) + 1)
-      return waitMs <= 0
+    const drawing = this.#drawnInFlight(nowMs)
+    const handOut = ({ pod, budget }: PodToAsk, waitMs: number): boolean => {
+      if (waitMs > 0) {
+        waits.push(waitMs)
+        return false
+      }
+      const key = budget && budgetKey(budget)
+      this.#inFlight.set(uidOf(pod), { untilMs: nowMs + inFlightMs, budget: key })
+      if (key !== undefined) drawing.set(key, (drawing.get(key) ?? 0) + 1)
+      return true
     }
-    const isDueLater = ({ budget }: PodToAsk): boolean => {
+    const isDue = (one: PodToAsk): boolean => {
+      const { pod, budget } = one
+      const podWaitMs = this.#inFlight.has(uidOf(pod)) ? settleMs : this.#podOf(pod, nowMs).notBeforeMs - nowMs
+      return handOut(one, podWaitMs > 0 || !budget ? podWaitMs : this.#budgetWaitMs(budget, drawing, nowMs))
+    }
+    const isDueLater = (one: PodToAsk): boolean => {
+      const { pod, budget } = one
       const pace = budget && this.#budgetOf(budget, nowMs)
-      const waitMs = pace ? Math.max(pace.notBeforeMs, pace.quietUntilMs) - nowMs : 0
-      if (waitMs > 0) waits.push(waitMs)
-      return waitMs <= 0
+      // Of a budget that seems to have nothing to give one pod is asked at a time, whichever node it is on.
+      const isAsked = this.#inFlight.has(uidOf(pod)) || (budget !== undefined && drawing.has(budgetKey(budget)))
+      const quietMs = pace ? Math.max(pace.notBeforeMs, pace.quietUntilMs) - nowMs : 0
+      return handOut(one, isAsked ? Math.max(settleMs, quietMs) : quietMs)
     }
     const pods = [...askNow.filter(isDue), ...askLater.filter(isDueLater)]
     return { pods, nextMs: waits.length > 0 ? Math.min(...waits) : undefined }
   }
 
+  /** Pods that were handed out, and of which nobody knows whether they were asked: they are due again. */
+  giveBack(pods: readonly PodToAsk[]): void {
+    for (const { pod } of pods) this.#inFlight.delete(uidOf(pod))
+  }
+
   note(results: readonly AskResult[], nowMs: number): void {
+    this.giveBack(results.map(({ asked }) => asked))
     const isYes = ({ result }: AskResult) => result === 'accepted' || result === 'gone'
     for (const answer of results) if (isYes(answer)) this.#noteYes(answer.asked, nowMs)
     const refusing = new Set<string>()
@@ -100,14 +138,14 @@ export class EvictionPace {
 
   /** What was not asked about for long is gone, or settled. */
   forgetOld(nowMs: number): void {
-    for (const [uid, { usedAtMs }] of this.#pods) if (nowMs - usedAtMs > forgetAfterMs) this.#pods.delete(uid)
-    for (const [key, { usedAtMs }] of this.#budgets) if (nowMs - usedAtMs > forgetAfterMs) this.#budgets.delete(key)
+    for (const known of [this.#pods, this.#budgets, this.#drains])
+      for (const [key, { usedAtMs }] of known) if (nowMs - usedAtMs > forgetAfterMs) known.delete(key)
     for (const [key, { atMs }] of this.#departures) if (nowMs - atMs > forgetAfterMs) this.#departures.delete(key)
   }
 
   #noteYes({ pod, how, budget }: PodToAsk, nowMs: number): void {
     const notBeforeMs = nowMs + (how === 'request' ? settleRequestMs : settleMs)
-    this.#pods.set(pod.metadata.uid ?? '', { usedAtMs: nowMs, attempts: 0, notBeforeMs })
+    this.#pods.set(uidOf(pod), { usedAtMs: nowMs, attempts: 0, notBeforeMs })
     const key = departureKey(pod)
     if (key) this.#departures.set(key, { atMs: nowMs, returns: this.#departures.get(key)?.returns ?? 0 })
     if (!budget) return
@@ -121,8 +159,17 @@ export class EvictionPace {
     pace.credit++
   }
 
+  /** How many are in flight of each budget. Whatever version it shows by now: nobody knows whether it counts them yet. */
+  #drawnInFlight(nowMs: number): Map<string, number> {
+    const drawn = new Map<string, number>()
+    for (const [uid, { untilMs, budget }] of this.#inFlight)
+      if (untilMs <= nowMs) this.#inFlight.delete(uid)
+      else if (budget !== undefined) drawn.set(budget, (drawn.get(budget) ?? 0) + 1)
+    return drawn
+  }
+
   #podOf(pod: PodObject, nowMs: number): PodPace {
-    const uid = pod.metadata.uid ?? ''
+    const uid = uidOf(pod)
     const pace = this.#pods.get(uid) ?? { usedAtMs: nowMs, attempts: 0, notBeforeMs: 0, ...this.#returned(pod, nowMs) }
     pace.usedAtMs = nowMs
     this.#pods.set(uid, pace)
@@ -168,6 +215,10 @@ export class EvictionPace {
   #backoffMs(attempts: number): number {
     return Math.min(longestMs, firstMs * 2 ** attempts) * (1 + this.#random() * 0.2)
   }
+}
+
+function uidOf({ metadata }: PodObject): string {
+  return metadata.uid ?? ''
 }
 
 function departureKey(pod: PodObject): string | undefined {

@@ -23,6 +23,7 @@ export {
   lifecycleConditions,
 } from './lifecycle-conditions.ts'
 export { isLabelKey } from './marks.ts'
+export { isPlaceFor } from './placement.ts'
 export { type DrainPlan, type DrainSettings, type DrainWorld, judgePods, type PodToAsk, planDrain } from './plan.ts'
 export type { PodFate } from './pod-fate.ts'
 export { type DrainPreview, type PreviewedPod, previewDrain } from './preview.ts'

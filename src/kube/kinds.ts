@@ -66,9 +66,25 @@ export interface PodObject extends KubeObject {
     readonly priorityClassName?: string
     readonly terminationGracePeriodSeconds?: number
     readonly volumes?: readonly PodVolume[]
-    /** In a cache only what it prefers. */
+    /** In a cache only of a controller, see `trim.ts`. */
+    readonly nodeSelector?: Readonly<Record<string, string>>
+    /** In a cache only of a controller. */
+    readonly tolerations?: readonly {
+      readonly key?: string
+      readonly operator?: string
+      readonly value?: string
+      readonly effect?: string
+      readonly tolerationSeconds?: number
+    }[]
+    /** In a cache only what it prefers, and what a controller requires. */
     readonly affinity?: {
       readonly nodeAffinity?: {
+        readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+          readonly nodeSelectorTerms: readonly {
+            readonly matchExpressions?: LabelSelector['matchExpressions']
+            readonly matchFields?: LabelSelector['matchExpressions']
+          }[]
+        }
         readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
           readonly preference?: { readonly matchExpressions?: LabelSelector['matchExpressions'] }
         }[]

@@ -108,7 +108,7 @@ test('drains that take too long are known by profile, until the next look says o
   }
   const limits = { evictionTimeout: 60_000, deletionTimeout: 60_000, forceEviction: false }
   const textAfter = (ms: number) => {
-    const times = drainTimes({ nowMs: noon + ms, sinceMs: noon }, limits)
+    const times = drainTimes({ nowMs: noon + ms, sinceMs: noon }, limits, noon)
     return `drain: ${progressOf({ left: [], refusals: [], waitsFor: 'still there: 1 pod' }, new Map(), times, limits).text}`
   }
   expect(look(textAfter(119_999))).toEqual([])

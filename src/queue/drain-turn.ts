@@ -29,7 +29,10 @@ export async function takeDrainTurn(
   const mayReport = !wasStarted || (isNews && reports.mayReport(request.metadata.name ?? '', clock.now()))
   if (mayReport) await save(step.status)
   const { pods, nextMs = lookAnywayMs } = pace.due(step.plan, clock.now())
-  const results = await askPods(client, pods, signal)
+  const results = await askPods(client, pods, signal).catch((error: unknown) => {
+    pace.giveBack(pods)
+    throw error
+  })
   pace.note(results, clock.now())
   for (const { asked, ...answer } of results)
     if (answer.result === 'failed')

@@ -1,4 +1,5 @@
 import type { MaintenanceBudgetSpec } from '../api/index.ts'
+import { isPlaceFor } from '../drain/index.ts'
 import type { NodeObject, PodObject } from '../kube/index.ts'
 
 /** What is to be seen of a node. */
@@ -19,10 +20,21 @@ export function isReady(node: NodeObject): boolean {
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 }
 
-/** Whether an ordinary pod could be put there. */
-export function takesPods(node: NodeObject): boolean {
-  const isTainted = node.spec?.taints?.some(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute') ?? false
-  return isReady(node) && node.spec?.unschedulable !== true && !isTainted
+/** Whether a pod could be put there; without one, any that asks for nothing. */
+export function takesPods(node: NodeObject, pod: PodObject = { metadata: {} }): boolean {
+  return isReady(node) && node.spec?.unschedulable !== true && isPlaceFor(node, pod)
+}
+
+/** Whether each of these pods of a node could be put on another one. Mostly that is the first one that is looked at, of thousands. */
+export function canRunElsewhere(
+  pods: readonly PodObject[],
+  nodeName: string,
+  nodes: { values(): Iterable<NodeObject> },
+): boolean {
+  return pods.every((pod) => {
+    for (const other of nodes.values()) if (other.metadata.name !== nodeName && takesPods(other, pod)) return true
+    return false
+  })
 }
 
 export function isControlPlane(node: NodeObject): boolean {

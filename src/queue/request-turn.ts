@@ -23,7 +23,7 @@ import { isLockLeft } from './foreign-lock-turn.ts'
 import { slotOf } from './ledger.ts'
 import { liveNodeOf, livePodsOn, liveSlotOf } from './live-reads.ts'
 import { controllerManager, finalizer, lastLetGo } from './names.ts'
-import { takesPods } from './node-facts.ts'
+import { canRunElsewhere } from './node-facts.ts'
 import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { isAskedByAnnotation } from './reboot-annotation.ts'
@@ -141,19 +141,14 @@ function drainWorld(
   pace: EvictionPace,
   nodeName: string,
 ): Partial<RequestWorld> & Pick<RequestWorld, 'budgets'> {
+  const ownPods = (pod: PodObject) => isOwnPod(pod, ownNamespace)
   return {
     budgets: [...views.disruptionBudgets.values()],
     daemonSets: daemonSetsByUid(views.daemonSets.values()),
-    ownPods: (pod) => isOwnPod(pod, ownNamespace),
-    hasOtherNodes: hasOtherNodes(views, nodeName),
+    ownPods,
+    hasOtherNodes: canRunElsewhere(views.pods.byIndex(podsByNode, nodeName).filter(ownPods), nodeName, views.nodes),
     answers: pace.answers(),
   }
-}
-
-/** Mostly the first one that is looked at, of thousands. */
-function hasOtherNodes({ nodes }: QueuePorts['views'], nodeName: string): boolean {
-  for (const other of nodes.values()) if (other.metadata.name !== nodeName && takesPods(other)) return true
-  return false
 }
 
 /** A pod of this controller, or of its replicas. */

@@ -51,6 +51,21 @@ describe('trimming', () => {
     })
   })
 
+  it('only of a controller is kept where it may run', () => {
+    const required = {
+      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
+    }
+    const spec = {
+      nodeSelector: { role: 'infra' },
+      tolerations: [{ operator: 'Exists' }],
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+    }
+    const trimmedSpec = (component: string) =>
+      trimFor(pods)({ metadata: { labels: { 'app.kubernetes.io/component': component } }, spec } as PodObject)
+    expect(trimmedSpec('controller')).toMatchObject({ spec })
+    expect(trimmedSpec('agent')).toHaveProperty('spec', {})
+  })
+
   it('a node keeps what its interface declares', () => {
     const node = {
       metadata: untrimmed,

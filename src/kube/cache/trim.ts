@@ -35,8 +35,11 @@ export function podTrimmer(strings: Interner = new Interner()): Trim<PodObject> 
     if (spec.terminationGracePeriodSeconds !== undefined) {
       kept.terminationGracePeriodSeconds = spec.terminationGracePeriodSeconds
     }
-    const preferred = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution
-    if (preferred) kept.affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred } }
+    const isController = pod.metadata.labels?.[componentLabel] === 'controller'
+    if (isController && spec.nodeSelector) kept.nodeSelector = spec.nodeSelector
+    if (isController && spec.tolerations) kept.tolerations = spec.tolerations
+    const affinity = spec.affinity?.nodeAffinity && trimAffinity(spec.affinity.nodeAffinity, isController)
+    if (affinity) kept.affinity = { nodeAffinity: affinity }
     const volumes = spec.volumes?.flatMap(trimVolume) ?? []
     if (volumes.length > 0) kept.volumes = volumes
     const seen: Writable<NonNullable<PodObject['status']>> = {}
@@ -82,6 +85,10 @@ export function nodeTrimmer(strings: Interner = new Interner()): Trim<NodeObject
 
 type Share = (text: string) => string
 
+// Where a pod may run is asked only of the controller's own pods. A few other programs have such a component as well; of all
+// pods, those of DaemonSets above all, it would be megabytes.
+const componentLabel = 'app.kubernetes.io/component'
+
 // The others repeat these, and five conditions would be a third of what a pod costs.
 const podConditions: ReadonlySet<string> = new Set(['Ready', 'PodScheduled', 'DisruptionTarget'])
 
@@ -117,6 +124,17 @@ function trimOwner(owner: OwnerReference, share: Share): OwnerReference {
     uid: share(owner.uid),
     ...(owner.controller === undefined ? {} : { controller: owner.controller }),
   }
+}
+
+type NodeAffinity = NonNullable<NonNullable<NonNullable<PodObject['spec']>['affinity']>['nodeAffinity']>
+
+function trimAffinity(from: NodeAffinity, isController: boolean): NodeAffinity | undefined {
+  const kept: Writable<NodeAffinity> = {}
+  const required = isController ? from.requiredDuringSchedulingIgnoredDuringExecution : undefined
+  if (required) kept.requiredDuringSchedulingIgnoredDuringExecution = required
+  const preferred = from.preferredDuringSchedulingIgnoredDuringExecution
+  if (preferred) kept.preferredDuringSchedulingIgnoredDuringExecution = preferred
+  return required || preferred ? kept : undefined
 }
 
 function trimVolume(volume: PodVolume): PodVolume[] {

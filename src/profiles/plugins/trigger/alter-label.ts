@@ -15,7 +15,7 @@ export const alterLabel: Plugin<Trigger, typeof fields> = {
   warnings: ({ key, value, remove }) => [...keyWarnings(key), ...(remove ? [] : valueWarnings(value))],
   create: ({ key, value, remove }) => ({
     isOutside: false,
-    ...(remove ? {} : { setsLabel: key }),
+    ...(remove ? {} : { setsLabel: { key, value } }),
     run({ node: { labels } }) {
       if (remove) delete labels[key]
       else labels[key] = value

@@ -20,11 +20,13 @@ export interface DrainTimes {
 export function drainTimes(
   { nowMs, sinceMs }: Pick<TriggerContext, 'nowMs' | 'sinceMs'>,
   { evictionTimeout, deletionTimeout, forceEviction }: DrainLimits,
+  /** Since when pods are asked: later than the drain began if somebody else began it, or nobody asked for a while. */
+  askedSinceMs: number,
 ): DrainTimes {
   const isLate = nowMs - sinceMs >= evictionTimeout
   return {
     isLate,
-    isForced: isLate && forceEviction,
+    isForced: isLate && forceEviction && nowMs - askedSinceMs >= evictionTimeout,
     isOverdue: isLate && nowMs - sinceMs >= evictionTimeout + deletionTimeout,
   }
 }
@@ -36,6 +38,9 @@ export function tellsOverdue(text: string | undefined): boolean {
   return text?.endsWith(overdueEnd) ?? false
 }
 
+const unforced = 'and forceEviction is off: a person has to help'
+const askedAnew = 'but nobody asked all the while: what is left is deleted after that long of asking'
+
 /** A hundred pods of one budget would say the same a hundred times. */
 const mostReasons = 3
 
@@ -44,7 +49,7 @@ export function progressOf(
   { left, refusals, waitsFor }: Pick<DrainPlan, 'left' | 'refusals' | 'waitsFor'>,
   answers: ReadonlyMap<string, string>,
   { isLate, isForced, isOverdue }: DrainTimes,
-  { evictionTimeout, deletionTimeout }: DrainLimits,
+  { evictionTimeout, deletionTimeout, forceEviction }: DrainLimits,
 ): { readonly text: string; readonly isOverdue: boolean; readonly limitText: string } {
   const foreseen = new Set(refusals.map(({ pod }) => pod.metadata.uid))
   const unforeseen = left.flatMap((pod) => {
@@ -61,7 +66,7 @@ export function progressOf(
     ...(reasons.length > mostReasons ? [`and ${reasons.length - mostReasons} more reasons`] : []),
     ...(isForced ? [`evictionTimeout of ${durationText(evictionTimeout)} is over: what is left is deleted`] : []),
     ...(isLate && !isForced
-      ? [`evictionTimeout of ${durationText(evictionTimeout)} is over, and forceEviction is off: a person has to help`]
+      ? [`evictionTimeout of ${durationText(evictionTimeout)} is over, ${forceEviction ? askedAnew : unforced}`]
       : []),
     ...(isOverdue ? [`pods did not leave within ${limitText}; ${overdueEnd}`] : []),
   ]

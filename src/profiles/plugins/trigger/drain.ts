@@ -23,10 +23,11 @@ export async function drain(context: TriggerContext, config: DrainConfig): Promi
   cordonDraft(node, cordonOwner, nowMs)
   // On a node that still takes pods they would come back, or others would come.
   if (node.stored.spec?.unschedulable !== true) return { retry: 'the node is cordoned first' }
-  const times = drainTimes(context, config)
+  const evictions = context.doors.evictions ?? new EvictionPace(Math.random)
+  const times = drainTimes(context, config, evictions.askingSinceMs(`${node.uid} ${context.profile}`, nowMs))
   const plan = planDrain(await worldOf(context, config, times, [...cluster.podsOn(node.name)]))
   if (plan.left.length === 0) return confirmed(context, config, times)
-  const progress = progressOf(plan, await askThem(context, plan, config), times, config)
+  const progress = progressOf(plan, await askThem(context, evictions, plan, config), times, config)
   if (progress.isOverdue) tellOverdue(context, plan.left, progress.limitText)
   return { retry: progress.text }
 }
@@ -57,18 +58,18 @@ async function worldOf(
 /** Answers what the server said to those who were asked in vain, now or before, by UID. */
 async function askThem(
   context: TriggerContext,
+  evictions: EvictionPace,
   { askNow, askLater, left }: DrainPlan,
   { forceEviction }: DrainConfig,
 ): Promise<ReadonlyMap<string, string>> {
   const { doors, signal, nowMs } = context
-  const { client, evictions = new EvictionPace(Math.random) } = doors
   // Out of the API, even if its processes still run: whoever forces says that the node is about to stop anyway.
   const overdue = (forceEviction ? left.filter((pod) => isOverdue(pod, nowMs)) : []).map(
     (pod): PodToAsk => ({ pod, how: 'delete', gracePeriodSeconds: 0 }),
   )
   const { pods } = evictions.due({ askNow: [...askNow, ...overdue], askLater }, nowMs)
   for (const { pod, how } of pods) tellAsked(context, pod, how === 'delete')
-  evictions.note(await askPods(client, pods, signal), nowMs)
+  evictions.note(await askPods(doors.client, pods, signal), nowMs)
   return evictions.answers()
 }
 

@@ -25,6 +25,8 @@ interface World {
   readonly livePods?: readonly PodObject[]
   readonly budgets?: readonly PodDisruptionBudget[]
   readonly sinceMs?: number
+  /** When this process began to ask; as a rule when the drain began. */
+  readonly askedSinceMs?: number
   readonly cordonOwner?: string
   /** Refuses evictions with this. */
   readonly refusal?: Error
@@ -55,6 +57,8 @@ function worldOf(given: World = {}) {
   // A budget without room is left alone for a moment when it is met first.
   const evictions = new EvictionPace(() => 0)
   evictions.due({ askNow: [], askLater: [{ pod: pod('before'), how: 'evict', budget: fullBudget }] }, noon - 10_000)
+  for (let atMs = given.askedSinceMs ?? sinceMs; atMs < noon; atMs += 30_000)
+    evictions.askingSinceMs(`${pass.node.uid} ${pass.profile}`, atMs)
   const context: TriggerContext = {
     ...pass,
     doors: { ...pass.doors, evictions, events: { record: (note) => void notes.push(note) } },
@@ -314,6 +318,19 @@ describe('drain', () => {
     const early = run({ ...late, sinceMs: noon - 10 * minute + 1 }, { forceEviction: true })
     await early.outcome
     expect(early.asked).toEqual(['evict a u-a'])
+  })
+
+  test('which somebody else began long ago, or that stood still, first asks for evictionTimeout itself', async () => {
+    for (const askedSinceMs of [noon, noon - 10 * minute + 1]) {
+      const { outcome, asked } = run({ ...late, askedSinceMs }, { forceEviction: true })
+      expect(await outcome).toEqual(retry('but nobody asked all the while: what is left is deleted after that long'))
+      expect(asked).toEqual(['evict a u-a'])
+    }
+    const { context, asked } = worldOf({ ...late, sinceMs: noon - 60 * minute, askedSinceMs: noon })
+    context.doors.evictions?.askingSinceMs(`${context.node.uid} p`, noon - 30 * minute)
+    const config = createFor(eviction, { action: 'drain', forceEviction: true })
+    await config.run(context)
+    expect(asked).toEqual(['evict a u-a'])
   })
 
   test('honours the times that it is given', async () => {
