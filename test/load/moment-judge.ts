@@ -47,11 +47,13 @@ export class MomentJudge {
   }
 
   noteRequest(request: MaintenanceRequest, isGone: boolean): void {
-    const { phase } = request.status ?? {}
+    const { phase, host } = request.status ?? {}
     const name = request.metadata.name ?? ''
+    // On its way home, too, as long as the permission lies on the host.
+    const isAtWork = phase === 'Granted' || phase === 'Rebooting' || host?.permission === 'Present'
     this.#note('requests', request, () => {
       this.#working.delete(name)
-      if (isGone || (phase !== 'Granted' && phase !== 'Rebooting')) return
+      if (isGone || !isAtWork) return
       this.#working.set(name, request)
       this.atWork++
       this.#judgeRequest(name)

@@ -83,7 +83,7 @@ export class Schedule {
         nodeUID: world.nodes.get(nodeName)?.metadata.uid,
         source: { kind: 'Person', key: name },
         reason: 'schedule',
-        work: 'External',
+        work: random.next() < 0.3 ? 'Host' : 'External',
         priority,
       },
     } as KubeObject)
@@ -101,10 +101,32 @@ export class Schedule {
       `${name} did not go on for ${patienceMs / 1000} s: ${JSON.stringify(requests.get(name)?.status)}; the ledger: ${JSON.stringify(ledger.get(budgetName)?.status)}`,
     ]
     if (!isWithdrawn && !(await requests.until(name, (seen) => phaseOf(seen) === 'Granted', patienceMs))) return late()
-    await sleep(workMs)
-    await admin.patch(maintenanceRequests, { name }, { type: 'merge', body: { spec: { want: 'Return' } } })
+    const { spec, status } = requests.get(name) ?? {}
+    if (spec?.work === 'Host') await this.#workOnHost(name, isWithdrawn ? undefined : status?.slot?.token, workMs)
+    else {
+      await sleep(workMs)
+      await admin.patch(maintenanceRequests, { name }, { type: 'merge', body: { spec: { want: 'Return' } } })
+    }
     const isOver = await requests.until(name, (seen) => phaseOf(seen) === 'Done', patienceMs)
     return isOver ? hasEnded(name, requests.get(name)?.status?.outcome, isWithdrawn) : late()
+  }
+
+  /** As an agent tells it: the permission lies there for a moment longer than anybody asks for it. */
+  async #workOnHost(name: string, token: number | undefined, workMs: number): Promise<void> {
+    const { admin, random } = this.#options
+    const report = (host: NonNullable<MaintenanceRequest['status']>['host']) =>
+      admin.apply(maintenanceRequests, { metadata: { name }, status: { host } } as KubeObject, {
+        fieldManager: 'fettle-agent',
+        subresource: 'status',
+      })
+    if (token !== undefined) {
+      const tokens = { inFile: token, highest: token }
+      await report({ request: 'Present', permission: 'Present', tokens })
+      await sleep(workMs)
+      await report({ request: 'Absent', permission: 'Present', tokens })
+      await sleep(random.between(0, 40))
+    }
+    await report({ request: 'Absent', permission: 'Absent' })
   }
 
   /** No slot is held any more; a node that rests has to have rested. Asked at the source: the witness may be behind. */
