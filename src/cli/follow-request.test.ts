@@ -88,6 +88,7 @@ async function follow(
   goal: Phase,
   states: readonly (MaintenanceRequest | undefined)[],
   isTTY = false,
+  remark?: string,
 ): Promise<string> {
   let said = ''
   const context: CliContext = {
@@ -98,7 +99,9 @@ async function follow(
     signal: new AbortController().signal,
     exitCode: () => undefined,
   }
-  const failure = await followRequest(telling(states), request(), goal, context).catch((error: Error) => error.message)
+  const failure = await followRequest(telling(states), request(), goal, context, remark).catch(
+    (error: Error) => error.message,
+  )
   return failure === undefined ? said : `${said}fault: ${failure}\n`
 }
 
@@ -128,6 +131,13 @@ describe('following a request', () => {
   test('is over at once when it is there already', async () => {
     expect(await follow('Granted', [request({ phase: 'Granted' })])).toBe(
       '  ✓ node-7: drained; the work may begin (0s)\n',
+    )
+  })
+
+  test('does not say that a node is back which others keep out', async () => {
+    const done = request({ phase: 'Done', outcome: 'Completed' })
+    expect(await follow('Done', [done], false, 'node-7 stays out of service: bob')).toBe(
+      '  ✓ node-7 stays out of service: bob (0s)\n',
     )
   })
 

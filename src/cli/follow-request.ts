@@ -13,6 +13,8 @@ export async function followRequest(
   request: MaintenanceRequest,
   goal: Phase,
   context: CliContext,
+  /** Said at the end instead of where the request is then. */
+  remark?: string,
 ): Promise<void> {
   const progress = progressOn(context.progress, context.nowMs)
   const { name = '' } = request.metadata
@@ -35,7 +37,7 @@ export async function followRequest(
   const held = phase === 'Held' ? last?.status?.held : undefined
   if (held) throw new CliFault(`${name} is held, ${held.reason}: ${held.message}; next: ${held.next ?? 'fettle queue'}`)
   if (phase !== goal) throw new CliFault(`${name} ended: ${last ? requestText(last) : 'it was deleted'}`)
-  progress.done(requestText(last ?? request))
+  progress.done(remark ?? requestText(last ?? request))
 }
 
 /** One line for a person: where it is, and why it is not further. */
@@ -43,6 +45,7 @@ export function requestText(request: MaintenanceRequest): string {
   const { nodeName } = request.spec
   const { phase, waiting, drain, outcome, conditions } = request.status ?? {}
   const drained = conditions?.find(({ type }) => type === 'Drained')
+  const permitted = conditions?.find(({ type }) => type === 'PermissionGiven')
   switch (phase) {
     case undefined:
       return `${nodeName}: waiting for the controller`
@@ -52,6 +55,7 @@ export function requestText(request: MaintenanceRequest): string {
       const blocked = drained?.reason === 'Blocked' ? drained : undefined
       if (!drain) return `${nodeName}: it is its turn`
       if (drained?.reason === 'VolumesAttached') return `${nodeName}: ${drained.message}`
+      if (permitted?.reason === 'SharedSlot') return `${nodeName}: ${permitted.message}`
       return `${nodeName}: draining, ${drain.left} of ${drain.total} pods left${blocked ? `; ${drain.blockedBy[0]?.pod ?? ''}: ${blocked.message}` : ''}`
     }
     case 'Granted':

@@ -11,8 +11,8 @@ import {
   type PreviewedPod,
   previewDrain,
 } from '../drain/index.ts'
-import { type ConnectedClient, isNotFound, type NodeObject, resources } from '../kube/index.ts'
-import { isReady, takesPods } from '../queue/index.ts'
+import { type ConnectedClient, isNotFound, type NodeObject, type PodObject, resources } from '../kube/index.ts'
+import { canRunElsewhere, isReady } from '../queue/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addDrainOptions, type DrainOptions } from './drain-options.ts'
@@ -57,15 +57,17 @@ async function previewNode(
   const nodes = await listAll<NodeObject>(client, resources.nodes)
   const node = nodes.find(({ metadata }) => metadata.name === name)
   if (!node) throw new CliFault(`there is no node ${name} in this cluster; \`kubectl get nodes\` lists them`)
+  const found = await readPods(client, name)
+  const ownPods = ({ metadata }: PodObject) =>
+    Object.entries(selectorLabels('controller')).every(([key, value]) => metadata.labels?.[key] === value)
   const world: DrainWorld = {
-    ...(await readPods(client, name)),
+    ...found,
     daemonSets: daemonSetsByUid(await listAll<DaemonSetObject>(client, resources.daemonSets)),
     isNodeReady: isReady(node),
     settings: await drainSettings(client, options),
-    ownPods: ({ metadata }) =>
-      Object.entries(selectorLabels('controller')).every(([key, value]) => metadata.labels?.[key] === value),
+    ownPods,
     offersEvictionRequest: await offersEvictionRequest(client, context.signal),
-    hasOtherNodes: nodes.some((other) => other !== node && takesPods(other)),
+    hasOtherNodes: canRunElsewhere(found.pods.filter(ownPods), name, nodes),
     nowMs: context.nowMs(),
   }
   const toEvict = judgePods(world).filter(({ fate }) => fate === 'evict')

@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
-import { type MaintenanceRequest, maintenanceRequests } from '../api/index.ts'
-import { isOpen } from '../queue/index.ts'
 import { askForNode } from './ask-for-node.ts'
-import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
+import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addDrainOptions, type DrainOptions } from './drain-options.ts'
 import { followRequest } from './follow-request.ts'
 import { addDrainCommand } from './node-drain.ts'
 import { addHistoryCommand } from './node-history.ts'
 import { addRebootCommand } from './node-reboot.ts'
+import { addReturnCommand } from './node-return.ts'
 import { addVerbCommands } from './node-verb.ts'
 
 interface MaintainFlags extends ClusterFlags, DrainOptions {
@@ -41,35 +40,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       })
     })
 
-  addClusterOptions(node.command('return'))
-    .description('the work is done: the node gets back the state it had')
-    .argument('<node>')
-    .option('--no-wait', 'do not follow until the node is back')
-    .action(async (name: string, flags: ClusterFlags & { readonly wait: boolean }) => {
-      await withCluster(flags, async (client) => {
-        const all = await listAll<MaintenanceRequest>(client, maintenanceRequests).catch(notInstalled)
-        const mine = all.filter(
-          (request) => isOpen(request) && request.spec.nodeName === name && request.spec.source.kind === 'Person',
-        )
-        if (mine.length === 0)
-          throw new CliFault(
-            `nobody has asked for ${name}, or it is back already; \`fettle queue\` shows who asks for what`,
-          )
-        for (const request of mine) {
-          const ref = { name: request.metadata.name ?? '' }
-          const body = { metadata: { uid: request.metadata.uid }, spec: { want: 'Return' } }
-          const returned = await client.patch<MaintenanceRequest>(
-            maintenanceRequests,
-            ref,
-            { type: 'merge', body },
-            { fieldManager: 'fettle-cli' },
-          )
-          if (flags.wait) await followRequest(client, returned, 'Done', context)
-          else context.out(`${ref.name}: ${name} goes back\n`)
-        }
-      })
-    })
-
+  addReturnCommand(node, context)
   addRebootCommand(node, context)
   addDrainCommand(node, context)
   addVerbCommands(node, context)

@@ -65,7 +65,7 @@ test('a freeze and closed windows that somebody waits for are a line each', () =
     "nodes   9 of 10 ready
     budget  0 of at most 2 out of service
     frozen  MaintenanceFreeze sale stops all claims until 2026-03-02 00:00 UTC: spring sale
-    windows night is closed until 2026-03-03 02:00 UTC; nigth does not exist, and so is closed
+    windows night is closed until 2026-03-03 02:00 UTC; nigth does not exist, and so every list that names it is closed
     nobody asks for a node
     "
   `)

@@ -68,7 +68,7 @@ function closedWindows({ budget, requests, windows }: World): string[] {
   ]
   return [...new Set(used)].flatMap((name) => {
     const window = windows.find(({ metadata }) => metadata.name === name)
-    if (!window) return [`${name} does not exist, and so is closed`]
+    if (!window) return [`${name} does not exist, and so every list that names it is closed`]
     if (window.status?.open) return []
     const opens = window.status?.next?.[0]?.start
     return [`${name} is closed${opens === undefined ? '' : ` until ${shortTime(opens)}`}`]

@@ -1,17 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { type MaintenanceFreeze, type MaintenanceWindow, maintenanceFreezes, maintenanceWindows } from '../api/index.ts'
-import { type ConnectedClient, isForbidden, isNotFound, type KubeObject, resources } from '../kube/index.ts'
-import {
-  type CalendarOf,
-  calendarIn,
-  freezeText,
-  readWindowObject,
-  timetableOf,
-  viewFreezes,
-  viewWindow,
-} from '../queue/index.ts'
+import { type ConnectedClient, isNotFound } from '../kube/index.ts'
+import { freezeText, readWindowObject, timetableOf, viewFreezes, viewWindow } from '../queue/index.ts'
 import { durationText } from '../time/index.ts'
+import { readCalendars, usualNamespace } from './calendars.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { wholeNumber } from './options.ts'
@@ -32,7 +25,7 @@ export function addWindowsCommands(program: Command, context: CliContext): void 
     .description('all windows, open or not, or the times of one; `fettle windows` alone does the same')
     .argument('[window]')
     .option('--next <count>', 'how many times of one window to show', wholeNumber(1, 100), 10)
-    .option('--namespace <name>', 'where calendars are that are named without namespace', 'fettle-system')
+    .option('--namespace <name>', 'where calendars are that are named without namespace', usualNamespace)
     .addOption(new Option('-o, --output <format>').choices(['text', 'json']).default('text'))
     .action(async (name: string | undefined, flags: WindowsFlags) => {
       const nowMs = context.nowMs()
@@ -98,36 +91,4 @@ function stateText(
   const moment = (ms: number) => `${utcTime(ms)} UTC (in ${durationText(ms - nowMs)})`
   if (isOpen) return closesAtMs === undefined ? 'open' : `open; nodes are claimed until ${moment(closesAtMs)}`
   return opensAtMs === undefined ? 'closed; it does not open within five years' : `closed; opens ${moment(opensAtMs)}`
-}
-
-/** The calendars that windows name, read once. */
-async function readCalendars(
-  client: ConnectedClient,
-  windows: readonly MaintenanceWindow[],
-  ownNamespace: string,
-): Promise<CalendarOf> {
-  const read = new Map<string, ReturnType<CalendarOf>>()
-  const placeOf = ({ namespace = ownNamespace, name, key }: Parameters<CalendarOf>[0]) => ({ namespace, name, key })
-  for (const { ics } of windows.flatMap(({ spec }) => spec.exclusions ?? [])) {
-    if (!ics) continue
-    const { namespace, name, key } = placeOf(ics.configMapRef)
-    const where = `${namespace}/${name}`
-    const found = await client
-      .get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(resources.configMaps, { namespace, name })
-      .catch((error: unknown) => {
-        if (isNotFound(error)) return undefined
-        if (isForbidden(error)) return 'forbidden' as const
-        throw error
-      })
-    read.set(
-      `${where}/${key}`,
-      found === 'forbidden'
-        ? { problem: `you may not read ConfigMap ${where}; \`kubectl get mwin\` shows what the controller sees` }
-        : calendarIn(found, where, key),
-    )
-  }
-  return (ref) => {
-    const { namespace, name, key } = placeOf(ref)
-    return read.get(`${namespace}/${name}/${key}`) ?? { problem: `ConfigMap ${namespace}/${name} was not read` }
-  }
 }

@@ -12,6 +12,7 @@ import {
 import { type DaemonSetObject, type DaemonSets, daemonSetsByUid } from '../drain/index.ts'
 import {
   type ConnectedClient,
+  isForbidden,
   isNotFound,
   type NodeObject,
   type PodDisruptionBudget,
@@ -23,9 +24,12 @@ import {
   decideLedger,
   foreignLock,
   freezeText,
+  isControlPlane,
   type LedgerDecision,
-  viewFreezes,
+  staticPodAilment,
+  windowsFrom,
 } from '../queue/index.ts'
+import { calendarsOf, readCalendars, usualNamespace } from './calendars.ts'
 import { listAll } from './cluster-options.ts'
 import { CliFault } from './context.ts'
 
@@ -58,33 +62,73 @@ export async function readWorld(client: ConnectedClient, nowMs: number): Promise
     listAll<MaintenanceFreeze>(client, maintenanceFreezes),
     listAll<DaemonSetObject>(client, resources.daemonSets),
   ])
-  const freeze = freezeText(viewFreezes(freezes, nowMs))
+  const { stateFor, freezes: frozen } = await windowsSeen(client, windows, freezes, nowMs)
+  const freeze = freezeText(frozen)
+  const untilMs = frozen.active[0]?.untilMs
   const lock = foreignLock(daemonSets, nowMs, budget)
   const gates: ClaimGates = {
-    ...(freeze ? { freeze: { message: freeze } } : {}),
+    ...(freeze ? { freeze: { message: freeze, ...(untilMs === undefined ? {} : { untilMs }) } } : {}),
     ...(lock ? { foreignLock: lock } : {}),
-    windowOf: (names) => windowOf(names, windows),
+    windowOf: stateFor,
     // Who asks alerts and hooks is the controller; what they said last is in the request.
     blockerOf: (_, { status }) =>
       status?.waiting?.for === 'Blocker'
         ? { message: status.waiting.message, next: status.waiting.next ?? '' }
         : undefined,
   }
-  const decision = decideLedger({ budget, requests, nodes, gates, now: new Date(nowMs).toISOString() })
+  const ailments = await ailmentsOf(client, nodes)
+  const controlPlaneAilment = ({ metadata: { name = '' } }: NodeObject) => ailments.get(name)
+  const now = new Date(nowMs).toISOString()
+  const decision = decideLedger({ budget, requests, nodes, gates, controlPlaneAilment, now })
   return { budget, requests, nodes, windows, freezes, daemonSets: daemonSetsByUid(daemonSets), decision }
 }
 
-/** As the controller sees the windows: it reads their calendars, which a person may not be able to. */
-function windowOf(names: readonly string[], windows: readonly MaintenanceWindow[]): ReturnType<ClaimGates['windowOf']> {
-  const meant = names.map((name) => windows.find(({ metadata }) => metadata.name === name))
-  const missing = names[meant.indexOf(undefined)]
-  if (names.length === 0 || meant.some((window) => window?.status?.open)) return { isOpen: true }
-  const opens = meant.flatMap((window) => (window?.status?.next?.[0] ? [Date.parse(window.status.next[0].start)] : []))
-  return {
-    isOpen: false,
-    ...(opens.length > 0 ? { opensAtMs: Math.min(...opens) } : {}),
-    ...(missing === undefined ? {} : { problem: `MaintenanceWindow ${missing} does not exist` }),
+/**
+ * As the controller sees the windows. It may read calendars that a person may not, or look for them in another namespace:
+ * where one cannot be had, what the controller wrote into the window counts.
+ */
+async function windowsSeen(
+  client: ConnectedClient,
+  windows: readonly MaintenanceWindow[],
+  freezes: readonly MaintenanceFreeze[],
+  nowMs: number,
+): Promise<Pick<ReturnType<typeof windowsFrom>, 'stateFor' | 'freezes'>> {
+  const calendarOf = await readCalendars(client, windows, usualNamespace)
+  const isHidden = (window: MaintenanceWindow) =>
+    calendarsOf([window]).some(({ configMapRef }) => 'problem' in calendarOf(configMapRef))
+  const seen = windowsFrom(windows, freezes, calendarOf, nowMs, isHidden)
+  const hidden = new Set(windows.filter(isHidden).map(({ metadata }) => metadata.name))
+  const stateFor: ClaimGates['windowOf'] = (names) => {
+    const state = seen.stateFor(names)
+    const unclear = names.find((name) => hidden.has(name))
+    // One alone is told in full by its status. Of a list that may be open after all it is said why nobody here can tell.
+    if (state.isOpen || state.problem !== undefined || names.length === 1 || unclear === undefined) return state
+    return {
+      ...state,
+      problem: `MaintenanceWindow ${unclear} names a calendar that you cannot read here: what it excludes is not known, and so it counts as closed; \`kubectl get mreq\` shows what the controller sees`,
+    }
   }
+  return { stateFor, freezes: seen.freezes }
+}
+
+/** What is wrong with static pods of control-plane nodes, by node. Of the other nodes' pods nothing is asked. */
+async function ailmentsOf(client: ConnectedClient, nodes: readonly NodeObject[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const { metadata } of nodes.filter(isControlPlane)) {
+    const name = metadata.name ?? ''
+    const pods: PodObject[] = []
+    const where = { namespace: 'kube-system', fieldSelector: `spec.nodeName=${name}` }
+    try {
+      for await (const page of client.list<PodObject>(resources.pods, where)) pods.push(...page.items)
+    } catch (error) {
+      // Who may not read pods still sees the rest of the line.
+      if (!isForbidden(error)) throw error
+      return found
+    }
+    const ailment = staticPodAilment(pods)
+    if (ailment !== undefined) found.set(name, ailment)
+  }
+  return found
 }
 
 export async function readPods(

@@ -16,11 +16,8 @@ type DrainedReason =
 /** The work may begin, unless somebody else in the slot would be cut off by it, or would cut it off. */
 export function grant(world: RequestWorld, node: NodeObject, message: string, reason: DrainedReason): RequestStep {
   const { request, now } = world
-  const working = workUnderWay(world)
-  if (request.spec.work === 'Reboot' && working)
-    return nothing(`${working.metadata.name} is at work; the reboot comes when it has ended`)
-  const going = request.spec.work === 'Reboot' ? undefined : rebootUnderWay(world)
-  if (going) return nothing(`${going.metadata.name} may reboot the node at any moment; the work begins when it is back`)
+  const other = whyNotYet(world)
+  if (other !== undefined) return waitFor(world, other)
   const { drain, ...rest } = enterPhase(request, 'Granted', { reason, message }, now)
   const done =
     drain && reason === 'Drained'
@@ -33,6 +30,23 @@ export function grant(world: RequestWorld, node: NodeObject, message: string, re
   const boot = counted ? {} : rebootsFrom(request, node)
   const given = { type: 'PermissionGiven', status: 'True', reason: 'Granted', message: 'the work may begin' } as const
   return write(withCondition({ ...drained, ...boot }, given, now))
+}
+
+function whyNotYet(world: RequestWorld): string | undefined {
+  const isReboot = world.request.spec.work === 'Reboot'
+  const other = (isReboot ? workUnderWay(world) : rebootUnderWay(world))?.metadata.name
+  if (other === undefined) return undefined
+  return isReboot
+    ? `${other} is at work; the reboot comes when it has ended`
+    : `${other} may reboot the node at any moment; the work begins when it is back`
+}
+
+/** Drained and with a slot it waits all the same, so its status has to say for whom. */
+function waitFor({ request, now }: RequestWorld, message: string): RequestStep {
+  const said = request.status?.conditions?.find(({ type }) => type === 'PermissionGiven')
+  if (!request.status || said?.message === message) return nothing(message)
+  const fact = { type: 'PermissionGiven', status: 'False', reason: 'SharedSlot', message } as const
+  return write(withCondition(request.status, fact, now))
 }
 
 /** Reboots count from this boot on. The host's own word first: what differs from it later is a reboot. */

@@ -672,7 +672,16 @@ describe('a reboot and other work on the same node', () => {
     const one = inPhase('Claimed', { spec: { work } })
     const other = request('other', 'a', { spec: { work: theirs }, status: { slot: heldSlot(3), ...status } })
     const said = [one, other].some(({ status: is }) => is?.conditions?.length) ? atWork : draining
-    return decideRequest(world(one, { ...shared, node: said, requests: [one, other] }))
+    const look = (which: MaintenanceRequest) =>
+      decideRequest(world(which, { ...shared, node: said, requests: [which, other] }))
+    const step = look(one)
+    if (step.do !== 'writeStatus' || step.status.phase !== 'Claimed') return step
+    // Why it waits is written once.
+    const condition = step.status.conditions?.at(-1)
+    const again = look({ ...one, status: step.status })
+    expect(condition).toMatchObject({ type: 'PermissionGiven', status: 'False', reason: 'SharedSlot' })
+    expect(again).toMatchObject({ do: 'nothing', why: condition?.message })
+    return again
   }
 
   test.for(['Claimed', 'Granted', 'Rebooting', 'Held'] as const)('a reboot waits for work in %s', (phase) => {

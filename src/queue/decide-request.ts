@@ -279,7 +279,9 @@ function proofStep(world: RequestWorld, node: NodeObject): RequestStep | undefin
   }
   if (hasCondition(status, 'Returned')) return undefined
   // A node that never went away has nothing to prove. After a reboot its word alone does not tell: its clock may be behind.
-  const permitted = status?.conditions?.find(({ type }) => type === 'PermissionGiven')?.lastTransitionTime
+  const permitted = status?.conditions?.find(
+    ({ type, status: is }) => type === 'PermissionGiven' && is === 'True',
+  )?.lastTransitionTime
   const hasRebooted = (status?.reboots?.count ?? 0) > 0 || hasNewBoot(request, node)
   if (!hasRebooted && permitted && isReadySince(node, permitted)) return undefined
   return settle(world)

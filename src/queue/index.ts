@@ -8,7 +8,7 @@ export { slotOf } from './ledger.ts'
 export { type OutNode, shortTime } from './limits.ts'
 export { makeRequest } from './make-request.ts'
 export { controllerManager, cordonOwner, finalizer, shortHash } from './names.ts'
-export { isReady, takesPods } from './node-facts.ts'
+export { canRunElsewhere, isControlPlane, isReady, staticPodAilment } from './node-facts.ts'
 export type { ClaimGates } from './obstacles.ts'
 export { inOrder, isOpen, wantsOut } from './order.ts'
 export type { QueueLog, QueuePorts } from './ports.ts'
@@ -29,4 +29,5 @@ export {
   viewFreezes,
   viewWindow,
   type WindowViews,
+  windowsFrom,
 } from './windows/index.ts'

@@ -11,7 +11,7 @@ import {
   type Slot,
 } from '../api/index.ts'
 import { type CordonClaim, clearLifecycleConditions, cordonClaim, isCordonedBy, restorePatch } from '../drain/index.ts'
-import { isAlreadyExists, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
+import { isAlreadyExists, isConflict, isNotFound, type KubeClient, type NodeObject, resources } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
@@ -54,8 +54,8 @@ export async function takeLedgerTurn(
     return { touched: [], waiting: new Map(), wakeAtMs: undefined, decidedInMs: 0 }
   const now = isoNow(clock)
   const { decision, decidedInMs } = await decideAsking(ports, census, budget, gone, now, signal)
-  const { waiting, wakeAtMs } = decision
-  await restoreNodes(ports, budget, decision, signal)
+  const isOutrun = await restoreNodes(ports, budget, decision, signal)
+  const { waiting, wakeAtMs } = isOutrun ? soon(decision, clock) : decision
   const stored = budget.status ?? emptyLedger
   const checked = await checkLive(client, stored, decision, signal)
   const isTooMany = (slots: readonly Slot[]) => isOverLimit(ledgerOf(ports, budget), slots, census)
@@ -134,8 +134,8 @@ async function decideAsking(
 }
 
 /** A view that catches up need not wake anybody by it. */
-function soon(decision: LedgerDecision, { now }: Pick<Clock, 'now'>): LedgerDecision {
-  return { ...decision, wakeAtMs: Math.min(decision.wakeAtMs ?? Number.POSITIVE_INFINITY, now() + lookAgainMs) }
+function soon(decision: LedgerDecision, clock: Pick<Clock, 'now'>): LedgerDecision {
+  return { ...decision, wakeAtMs: Math.min(decision.wakeAtMs ?? Number.POSITIVE_INFINITY, clock.now() + lookAgainMs) }
 }
 
 /** Nobody goes out for whom a lock would be needed; whoever joins a node that is out needs none. */
@@ -186,23 +186,44 @@ async function patchBudget(client: KubeClient, body: object, signal: AbortSignal
   await client.patch(maintenanceBudgets, { name: budgetName }, { type: 'merge', body }, options)
 }
 
-/** What nobody else takes care of: nodes whose slot a person frees, and nodes with marks of a turn that is over. */
+/**
+ * What nobody else takes care of: nodes whose slot a person frees, and nodes with marks of a turn that is over. One that
+ * cannot be written to, because a webhook refuses it say, is tried again at a later turn: a slot goes only once its node is
+ * seen to be bare, and all others must not wait for that. Answers whether somebody else wrote to one of them meanwhile.
+ */
 async function restoreNodes(
   { client, log }: QueuePorts,
   { spec: { marks } }: MaintenanceBudget,
   { toRestore, forgotten }: LedgerDecision,
   signal: AbortSignal,
-): Promise<void> {
-  for (const node of forgotten) {
-    await restore(client, node, marks, signal)
-    log.warn({ node: node.metadata.name }, 'the node bore marks of a turn that is over')
+): Promise<boolean> {
+  let isOutrun = false
+  const attempt = async (node: string | undefined, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isConflict(error)) isOutrun = true
+      else log.warn({ node, why: messageOf(error) }, 'the node cannot be given back; it is tried again')
+    }
   }
-  for (const slot of toRestore) {
-    const node = await liveNodeOf(client, slot.node, signal)
-    if (node?.metadata.uid !== slot.nodeUID) continue
-    await restore(client, node, marks, signal)
-    log.info({ node: slot.node, token: slot.token }, 'a person frees the slot; the node is given back')
-  }
+  for (const node of forgotten)
+    await attempt(node.metadata.name, async () => {
+      await restore(client, node, marks, signal)
+      log.warn({ node: node.metadata.name }, 'the node bore marks of a turn that is over')
+    })
+  for (const slot of toRestore)
+    await attempt(slot.node, async () => {
+      const node = await liveNodeOf(client, slot.node, signal)
+      if (node?.metadata.uid !== slot.nodeUID) return
+      await restore(client, node, marks, signal)
+      log.info({ node: slot.node, token: slot.token }, 'a person frees the slot; the node is given back')
+    })
+  return isOutrun
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** Both hold only for the version of the node that was looked at; what the first changes is looked at again. */

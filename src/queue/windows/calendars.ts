@@ -1,6 +1,7 @@
 import type { MaintenanceWindow } from '../../api/index.ts'
 import { type KubeObject, type ListWatch, ResourceCache, resources } from '../../kube/index.ts'
-import type { Clock } from '../../time/index.ts'
+import { type Clock, systemClock } from '../../time/index.ts'
+import { staleView } from '../views.ts'
 import type { CalendarOf, CalendarRef } from './decide-window.ts'
 
 interface ConfigMap extends KubeObject {
@@ -17,6 +18,16 @@ export interface CalendarOptions {
   readonly random?: () => number
 }
 
+interface Followed {
+  readonly cache: ResourceCache<ConfigMap>
+  readonly stop: AbortController
+  /** It was read once, and has not been heard of for too long. Noted, so that every change of it is told. */
+  isLost: boolean
+}
+
+/** That a calendar is lost, or found again with nothing new in it, shows by the passing of time alone. */
+const betweenLooksMs = 10_000
+
 /**
  * Follows the ConfigMaps that windows name, each by a watch of its own: nobody should have to let us read all of them. They
  * are no part of the shared caches, because one that may not be read must not keep the controller from being ready.
@@ -24,7 +35,7 @@ export interface CalendarOptions {
 export class Calendars {
   readonly #options: CalendarOptions
   readonly #onChange: () => void
-  readonly #followed = new Map<string, { readonly cache: ResourceCache<ConfigMap>; readonly stop: AbortController }>()
+  readonly #followed = new Map<string, Followed>()
   #version = 0
 
   constructor(options: CalendarOptions, onChange: () => void) {
@@ -54,25 +65,27 @@ export class Calendars {
 
   readonly calendarOf: CalendarOf = (ref) => {
     const key = this.#keyOf(ref)
-    const cache = this.#followed.get(key)?.cache
-    if (!cache?.isSynced) {
+    const { cache, isLost } = this.#followed.get(key) ?? {}
+    if (!cache?.isSynced || isLost) {
       const why = cache?.stats().lastError
-      return { problem: `ConfigMap ${key} has not been read yet${why === undefined ? '' : `: ${why}`}` }
+      const what = isLost ? 'cannot be read any more' : 'has not been read yet'
+      return { problem: `ConfigMap ${key} ${what}${why === undefined ? '' : `: ${why}`}` }
     }
     const found = cache.get({ name: ref.name, namespace: this.#namespaceOf(ref) })
     return calendarIn(found, key, ref.key)
   }
 
-  #start(ref: CalendarRef) {
-    const { client, signal, clock, random } = this.#options
+  #start(ref: CalendarRef): Followed {
+    const { client, signal, clock = systemClock, random } = this.#options
     const stop = new AbortController()
+    const ends = AbortSignal.any([signal, stop.signal])
     const cache = new ResourceCache<ConfigMap>({
       client,
       resource: resources.configMaps,
       namespace: this.#namespaceOf(ref),
       fieldSelector: `metadata.name=${ref.name}`,
-      signal: AbortSignal.any([signal, stop.signal]),
-      ...(clock ? { clock } : {}),
+      signal: ends,
+      clock,
       ...(random ? { random } : {}),
       onError: () => this.#changed(),
     })
@@ -82,7 +95,19 @@ export class Calendars {
       () => this.#changed(),
       () => undefined,
     )
-    return { cache, stop }
+    const followed = { cache, stop, isLost: false }
+    this.#lookAfter(followed, clock, ends).catch(() => undefined)
+    return followed
+  }
+
+  async #lookAfter(followed: Followed, clock: Clock, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(betweenLooksMs, signal)
+      const isLost = followed.cache.isSynced && staleView({ calendars: followed.cache }) !== undefined
+      if (isLost === followed.isLost) continue
+      followed.isLost = isLost
+      this.#changed()
+    }
   }
 
   #changed(): void {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { MaintenanceFreeze, MaintenanceWindow, MaintenanceWindowSpec } from '../../api/index.ts'
+import type {
+  MaintenanceFreeze,
+  MaintenanceWindow,
+  MaintenanceWindowSpec,
+  MaintenanceWindowStatus,
+} from '../../api/index.ts'
 import { freezeText, viewFreezes } from './decide-freezes.ts'
 import { type CalendarOf, viewWindow } from './decide-window.ts'
 import { windowsFrom } from './window-views.ts'
@@ -127,10 +132,12 @@ describe('several windows', () => {
     expect(now('12:00').stateFor([])).toEqual({ isOpen: true })
   })
 
-  test('one that does not exist is closed, and says so', () => {
-    const problem = 'MaintenanceWindow nigth does not exist'
+  test('one that does not exist is closed, and so is every list that names it: nobody knows what it would exclude', () => {
+    const problem =
+      'MaintenanceWindow nigth does not exist, and what it would exclude is not known; create it, or take its name from the list'
     expect(now('03:00').stateFor(['nigth'])).toEqual({ isOpen: false, problem })
-    expect(now('03:30').stateFor(['nigth', 'late'])).toMatchObject({ isOpen: true, problem })
+    expect(now('03:30').stateFor(['nigth', 'late'])).toEqual({ isOpen: false, problem })
+    expect(now('03:30').stateFor(['late'])).toMatchObject({ isOpen: true })
   })
 
   test('tell when anything changes next', () => {
@@ -138,6 +145,73 @@ describe('several windows', () => {
     expect(now('02:30').nextChangeMs).toBe(at('03:00'))
     expect(now('00:30', [freeze('f', { until: '2026-11-17T00:45:00Z' })]).nextChangeMs).toBe(at('00:45'))
     expect(windowsFrom([window('any', {})], [], noCalendars, at('00:00'))).not.toHaveProperty('nextChangeMs')
+  })
+})
+
+describe('a window whose calendars are not for the reader', () => {
+  const exclusions = [{ ics: { configMapRef: { name: 'holidays', key: 'cal.ics' } } }]
+  const daily = { schedule: { cron: '0 2 * * *' }, duration: '4h', minRemaining: '1h', exclusions }
+  const ready = (status: 'True' | 'False') => [
+    {
+      type: 'ExclusionSourceReady' as const,
+      status,
+      reason: 'x',
+      message: 'closed until this is mended: y',
+      lastTransitionTime: '2026-11-17T00:00:00Z',
+    },
+  ]
+  const span = (day: number) => ({ start: `2026-11-${day}T02:00:00Z`, end: `2026-11-${day}T06:00:00Z` })
+  const { start: currentStart, end: currentEnd } = span(17)
+  const open: MaintenanceWindowStatus = {
+    observedGeneration: 1,
+    open: true,
+    currentStart,
+    currentEnd,
+    next: [span(18)],
+    conditions: ready('True'),
+  }
+  const { currentStart: _, currentEnd: __, ...without } = open
+  const closed = { ...without, open: false }
+  const free = window('free', {})
+  const stateOf = (status: MaintenanceWindowStatus | undefined, time: string, names = ['hidden']) => {
+    const hidden = { ...window('hidden', daily), ...(status ? { status } : {}) }
+    return windowsFrom(
+      [hidden, free],
+      [],
+      noCalendars,
+      at(time),
+      ({ metadata }) => metadata.name === 'hidden',
+    ).stateFor(names)
+  }
+
+  test('is open when its status says so, until too little of it is left', () => {
+    const opensAtMs = at('02:00') + 86_400_000
+    expect(stateOf(open, '04:59')).toEqual({ isOpen: true, closesAtMs: at('05:00'), opensAtMs })
+    expect(stateOf(open, '05:00')).toEqual({ isOpen: false, opensAtMs })
+  })
+
+  test('excludes nothing while it is open itself, and perhaps everything at other times', () => {
+    expect(stateOf(open, '03:00', ['hidden', 'free'])).toMatchObject({ isOpen: true, closesAtMs: at('06:00') })
+    expect(stateOf(closed, '03:00', ['hidden', 'free'])).toEqual({
+      isOpen: false,
+      opensAtMs: at('02:00') + 86_400_000,
+    })
+  })
+
+  test.for([
+    ['nobody has written its status', undefined, /no status yet/],
+    ['its status is about an older spec', { ...open, observedGeneration: 0 }, /no status yet/],
+    [
+      'the controller cannot read a calendar either',
+      { ...open, conditions: ready('False') },
+      /until this is mended: y/,
+    ],
+    ['nothing is said about calendars', { ...open, conditions: [] }, /no status yet/],
+  ] as const)('is closed when %s', ([, status, problem]) => {
+    expect(stateOf(status as MaintenanceWindowStatus | undefined, '03:00', ['free', 'hidden'])).toEqual({
+      isOpen: false,
+      problem: expect.stringMatching(problem) as string,
+    })
   })
 })
 

@@ -57,6 +57,7 @@ const lookAhead = 8
 const dayMs = 86_400_000
 /** Exclusions are known for a year, and looked up again long before it is over. */
 const [planMs, planAnewMs] = [366 * dayMs, 30 * dayMs]
+const always: readonly Interval[] = [{ startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }]
 
 export function readWindowObject({ spec }: MaintenanceWindow, calendarOf: CalendarOf): ReadWindow {
   const exclusions = spec.exclusions?.map(
@@ -83,20 +84,58 @@ export function outlookOf(object: MaintenanceWindow, read: ReadWindow, nowMs: nu
     return unknownOutlook(`${nameOf(object)} cannot be computed: ${ahead.problem}`, refreshTomorrow)
   return {
     ...ahead,
-    minRemainingMs: object.spec.minRemaining === undefined ? 0 : durationMs(object.spec.minRemaining),
+    minRemainingMs: minRemainingOf(object.spec),
     refreshAtMs: Math.min(ahead.open[0]?.endMs ?? refreshTomorrow, nowMs + planAnewMs),
   }
 }
 
+/** One that was deleted or renamed may have closed the others of its list, so without it they are closed too. */
 export function absentOutlook(name: string): Outlook {
-  const problem = `MaintenanceWindow ${name} does not exist`
-  return { open: [], excluded: [], minRemainingMs: 0, problem, refreshAtMs: Number.POSITIVE_INFINITY }
+  return unknownOutlook(
+    `MaintenanceWindow ${name} does not exist, and what it would exclude is not known; create it, or take its name from the list`,
+    Number.POSITIVE_INFINITY,
+  )
+}
+
+/**
+ * For whoever may not read a window's calendars: the times that the controller wrote down. While the window itself is open
+ * it excludes nothing; at all other times it might.
+ */
+export function writtenOutlook(object: MaintenanceWindow): Outlook {
+  const { status, spec, metadata } = object
+  const calendars = status?.conditions?.find(({ type }) => type === 'ExclusionSourceReady')
+  if (!status || !calendars || status.observedGeneration !== metadata.generation)
+    return unknownOutlook(
+      `${nameOf(object)} has no status yet, and its calendars cannot be read from here`,
+      Number.POSITIVE_INFINITY,
+    )
+  if (calendars.status !== 'True')
+    return unknownOutlook(`${nameOf(object)} is ${calendars.message}`, Number.POSITIVE_INFINITY)
+  const spans = [
+    ...(status.open ? [{ start: status.currentStart, end: status.currentEnd }] : []),
+    ...(status.next ?? []),
+  ]
+  const open = merge(
+    spans.map(({ start, end }) => ({
+      startMs: start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(start),
+      endMs: end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end),
+    })),
+  )
+  return {
+    open,
+    excluded: subtract(always, open),
+    minRemainingMs: minRemainingOf(spec),
+    refreshAtMs: Number.POSITIVE_INFINITY,
+  }
+}
+
+function minRemainingOf({ minRemaining }: MaintenanceWindow['spec']): number {
+  return minRemaining === undefined ? 0 : durationMs(minRemaining)
 }
 
 /** What it excludes is not known either, and that might be now. */
 function unknownOutlook(problem: string, refreshAtMs: number): Outlook {
-  const all = [{ startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY }]
-  return { open: [], excluded: all, minRemainingMs: 0, problem, refreshAtMs }
+  return { open: [], excluded: always, minRemainingMs: 0, problem, refreshAtMs }
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   readWindowObject,
   stateAt,
   type WindowState,
+  writtenOutlook,
 } from './decide-window.ts'
 
 /** Windows and freezes as the controller sees them. */
@@ -105,8 +106,11 @@ export function windowsFrom(
   freezes: Iterable<MaintenanceFreeze>,
   calendarOf: CalendarOf,
   nowMs: number,
+  /** Windows whose calendars are not for the reader: then what the controller wrote into their status counts. */
+  isHidden: (window: MaintenanceWindow) => boolean = () => false,
 ): WindowsNow {
-  const look = (window: MaintenanceWindow) => outlookOf(window, readWindowObject(window, calendarOf), nowMs)
+  const look = (window: MaintenanceWindow) =>
+    isHidden(window) ? writtenOutlook(window) : outlookOf(window, readWindowObject(window, calendarOf), nowMs)
   return windowsAt(windows, freezes, look, nowMs)
 }
 
