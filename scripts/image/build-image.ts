@@ -25,6 +25,9 @@ export interface BuiltImage {
 const root = resolve(import.meta.dirname, '../..')
 const folder = '/usr/lib/fettle'
 
+/** SSL_CERT_FILE and SSL_CERT_DIR, which programs in Go obey unasked, are obeyed by Node only when it is told to. */
+const asElsewhere = { NODE_USE_SYSTEM_CA: '1' }
+
 /** Three layers, from what changes least to what changes most: Debian's libraries, Node, the program. */
 export async function buildImage(options: BuildImageOptions): Promise<BuiltImage> {
   const layers = {
@@ -38,7 +41,12 @@ export async function buildImage(options: BuildImageOptions): Promise<BuiltImage
     architecture: options.architecture,
     layers: Object.values(layers),
     entrypoint: [nodeProgram, `${folder}/fettle.js`],
-    environment: { PATH: `${dirname(nodeProgram)}:/usr/bin`, NODE_ENV: 'production', NODE_VERSION: nodeVersion },
+    environment: {
+      PATH: `${dirname(nodeProgram)}:/usr/bin`,
+      NODE_ENV: 'production',
+      NODE_VERSION: nodeVersion,
+      ...asElsewhere,
+    },
     workingDir: '/',
     user: '65532:65532',
     labels: {
@@ -77,6 +85,8 @@ async function appLayer({ log, signal }: LayerOptions): Promise<ImageLayer> {
     const { name, version, license, type } = manifest
     return compressedLayer([
       ...bundled,
+      // Where people mount certificates of their own; Node complains if it is not there.
+      { kind: 'folder', path: 'etc/ssl/certs' },
       { kind: 'file', path: `${folder}/LICENSE`, content: await readFile(join(root, 'LICENSE')) },
       {
         kind: 'file',

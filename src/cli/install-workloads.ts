@@ -21,6 +21,8 @@ export interface WorkloadSettings extends Placement {
   readonly agentArgs: readonly string[]
   /** Maintenance profiles; without them nothing of theirs is made. */
   readonly profiles?: ProfilesSettings
+  /** TCP ports that the controller may reach besides the usual ones. */
+  readonly controllerPorts?: readonly number[]
   /** Instead of the address that the cluster tells its pods. */
   readonly apiServer?: { readonly host: string; readonly port: number }
 }
@@ -37,21 +39,19 @@ export const networkPolicies: Resource = {
 }
 
 const controllerPort = 8080
-const controllerEgress = [53, 465, 587, 9090]
+const usualPorts = [25, 53, 465, 587, 9090]
 const agentPort = 8081
 
 export function workloadManifests(settings: WorkloadSettings): Manifest[] {
   return [
-    networkPolicy(settings, 'controller', [
-      {
-        ports: [controllerPort, ...(settings.profiles ? [profilesPort] : [])].map((port) => ({
-          port,
-          protocol: 'TCP',
-        })),
-      },
-    ]),
+    networkPolicy(
+      settings,
+      'controller',
+      [{ ports: tcp([controllerPort, ...(settings.profiles ? [profilesPort] : [])]) }],
+      controllerEgress(settings),
+    ),
     // The kubelet may always ask; nobody else has to.
-    networkPolicy(settings, 'agent', []),
+    networkPolicy(settings, 'agent', [], []),
     manifest(
       resources.podDisruptionBudgets,
       metadataOf(settings, 'controller'),
@@ -176,22 +176,37 @@ function agentDaemonSet(settings: WorkloadSettings): Manifest {
   })
 }
 
-function networkPolicy(settings: Placement, component: string, ingress: readonly object[]): Manifest {
+function networkPolicy(
+  settings: Placement,
+  component: string,
+  ingress: readonly object[],
+  egress: readonly object[],
+): Manifest {
   return manifest(networkPolicies, metadataOf(settings, component), {
     spec: {
       podSelector: { matchLabels: selectorLabels(component) },
       policyTypes: ['Ingress', 'Egress'],
       ingress,
       // The API server is no pod that could be named; its usual ports are.
-      egress: [
-        { ports: [443, 6443].map((port) => ({ port, protocol: 'TCP' })) },
-        // Names, Prometheus and mail servers, for blockers and notifications.
-        ...(component === 'controller'
-          ? [{ ports: [{ port: 53, protocol: 'UDP' }, ...controllerEgress.map((port) => ({ port, protocol: 'TCP' }))] }]
-          : []),
-      ],
+      egress: [{ ports: tcp([443, 6443]) }, ...egress],
     },
   })
+}
+
+function controllerEgress({ profiles, controllerPorts = [] }: WorkloadSettings): object[] {
+  const ports = tcp([...new Set([...usualPorts, ...controllerPorts])])
+  return [
+    // Names, Prometheus and mail servers, for blockers, profiles and notifications.
+    { ports: [{ port: 53, protocol: 'UDP' }, ...ports] },
+    // A replica that does not lead asks the one that does.
+    ...(profiles
+      ? [{ to: [{ podSelector: { matchLabels: selectorLabels('controller') } }], ports: tcp([controllerPort]) }]
+      : []),
+  ]
+}
+
+function tcp(ports: readonly number[]): object[] {
+  return ports.map((port) => ({ port, protocol: 'TCP' }))
 }
 
 function metadataOf(settings: Placement, component: string) {

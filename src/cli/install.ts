@@ -23,6 +23,7 @@ interface InstallFlags extends ClusterFlags {
   readonly profiles?: string
   readonly profilesLeaseNamespace: readonly string[]
   readonly originalLeaseNamespace?: string
+  readonly controllerEgressPort: readonly number[]
   readonly apiServer?: { readonly host: string; readonly port: number }
   readonly dryRun: boolean
   readonly output: 'text' | 'yaml'
@@ -61,6 +62,12 @@ export function addInstallCommands(program: Command, context: CliContext): void 
       '--original-lease-namespace <name>',
       'where maintenance-controller has its lease, which is held while profiles act (default: that of --namespace)',
       namespaceName,
+    )
+    .option(
+      '--controller-egress-port <port>',
+      'a TCP port that the controller may reach, besides 25, 53, 443, 465, 587, 6443 and 9090; can be repeated',
+      addPort,
+      [],
     )
     .option(
       '--api-server <host:port>',
@@ -105,7 +112,7 @@ async function profilesOf(
 }
 
 function settingsOf(
-  { namespace, image, replicas, nodeSelector, agentArg, shareLock, apiServer }: InstallFlags,
+  { namespace, image, replicas, nodeSelector, agentArg, shareLock, controllerEgressPort, apiServer }: InstallFlags,
   profiles: ProfilesSettings | undefined,
 ): InstallSettings {
   const placement = { namespace, version: manifest.version, managedBy: installer }
@@ -116,6 +123,7 @@ function settingsOf(
     nodeSelector,
     agentArgs: agentArg,
     sharedLocks: shareLock,
+    controllerPorts: controllerEgressPort,
     ...(profiles ? { profiles } : {}),
     ...(apiServer ? { apiServer } : {}),
   }
@@ -184,6 +192,12 @@ function namespaceName(text: string): string {
 
 function addNamespace(text: string, before: readonly string[]): readonly string[] {
   return [...before, namespaceName(text)]
+}
+
+const readPort = wholeNumber(1, 65_535)
+
+function addPort(text: string, before: readonly number[]): readonly number[] {
+  return [...before, readPort(text)]
 }
 
 function addLabel(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

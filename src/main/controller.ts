@@ -18,12 +18,14 @@ import { NotifyCounts, runNotify } from '../notify/index.ts'
 import { BlockerBoard, Heartbeats, openViews, openWindowViews, runQueue, runWindowStatus } from '../queue/index.ts'
 import { metricsText } from '../server/index.ts'
 import { systemClock } from '../time/index.ts'
+import { obeyProxy } from './env-proxy.ts'
 import { startListeners } from './listeners.ts'
 import { Profiles } from './profiles.ts'
 
 /** The controller: all replicas watch and answer, one of them leads and writes. Returns after a graceful stop. */
 export async function runController(settings: ControllerSettings, signal: AbortSignal): Promise<void> {
   const log = pino({ level: settings.logLevel, base: { program: 'controller', instance: settings.identity } })
+  obeyProxy(process.env, log)
   const client = connect(
     await loadConfig({
       ...(settings.kubeconfig ? { path: settings.kubeconfig } : {}),

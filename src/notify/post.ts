@@ -11,7 +11,10 @@ export interface Post {
   readonly judge?: (answer: string) => Delivery
 }
 
-/** One POST of JSON. Any status of success will do; redirects are not followed, for a token goes nowhere else. */
+/**
+ * One POST of JSON. Any status of success will do. Redirects are not followed: a token goes nowhere else, and the address
+ * of a webhook is a secret itself, which others would be shown.
+ */
 export async function post({ whose, url, token, body, judge }: Post, signal: AbortSignal): Promise<Delivery> {
   const address = typeof url === 'string' ? url : url.reveal()
   if (!isAddress(address)) return undelivered(`${whose} is no address that begins with https:// or http://`, false)
@@ -28,7 +31,11 @@ export async function post({ whose, url, token, body, judge }: Post, signal: Abo
   if (ok && judge) return judge(await beginningOf(response))
   await response.body?.cancel()
   if (ok) return delivered
-  if (status >= 300 && status < 400) return undelivered(`answered ${status}, and redirects are not followed`, false)
+  if (status >= 300 && status < 400)
+    return undelivered(
+      `answered ${status}, and redirects are not followed; write the address that it points to as ${whose}`,
+      false,
+    )
   return undelivered(`answered ${status}`, status === 408 || status === 429 || status >= 500)
 }
 

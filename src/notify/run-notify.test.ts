@@ -253,7 +253,11 @@ test.each([
   ['a host that there is not', { url: `http://${canary}.invalid/` }, 'it cannot be reached: E'],
   ['a token of two lines', { token: `${canary}\nx` }, 'the token has characters that no header can hold'],
   ['a server that repeats all it hears', {}, 'answered 400'],
-  ['a server that sends it elsewhere', { path: 'elsewhere' }, 'answered 307, and redirects are not followed'],
+  [
+    'a server that sends it elsewhere',
+    { path: 'elsewhere' },
+    'answered 307, and redirects are not followed; write the address that it points to as key url of the Secret',
+  ],
 ])('%s fails without a word of what is secret', async (_what, secret: Record<string, string>, why) => {
   const echo = await listen((answer, said, { url, headers }) => {
     const isElsewhere = url?.endsWith('elsewhere') ?? false

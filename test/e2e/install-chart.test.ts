@@ -42,6 +42,7 @@ describe('the chart', () => {
       ...['--set-string', 'controller.nodeSelector.fettle\\.dev/real=true'],
       ...['--set', 'profiles.enabled=true', '--set-file', 'profiles.config=examples/profiles/flatcar.yaml'],
       ...['--set', 'profiles.leaseNamespaces={kube-system}', '--set', 'profiles.originalLeaseNamespace=ops'],
+      ...['--set', 'networkPolicy.controllerPorts={25,53,465,587,9090,8428}'],
     )
     const made = installManifests({
       namespace: 'fettle-system',
@@ -57,6 +58,7 @@ describe('the chart', () => {
         leaseNamespaces: ['kube-system'],
         originalLeaseNamespace: 'ops',
       },
+      controllerPorts: [8428, 9090],
       apiServer: { host: '10.0.0.1', port: 6443 },
     }).map(({ object }) => object)
     expect(normalised(documentsOf(text), 'fettle-system')).toEqual(normalised(made, 'fettle-system'))

@@ -1,7 +1,9 @@
 import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { expect, type TestContext, test } from 'vitest'
+import { expect, type TestContext, test, vi } from 'vitest'
+import { throwawayCertificate } from '../../../kube/http/throwaway-certificate.ts'
 import { FakeClock } from '../../../time/fake-clock.ts'
 import { createFor, noon, passOf, problemsFor, warningsFor } from '../../fixture-pass.ts'
 import { prometheusInstant } from './prometheus-instant.ts'
@@ -11,15 +13,20 @@ type Given = Parameters<
 >[1]
 
 const basic = { query: 'up', expr: 'value == 1' } as const
+const canary = 'c4n4ry-s3cret'
+const withPassword = (url: string) => url.replace('//', `//u:${canary}@`)
 
-async function listen(test: Pick<TestContext, 'onTestFinished'>, reply: RequestListener): Promise<string> {
-  const server = createServer(reply)
+async function listen(
+  test: Pick<TestContext, 'onTestFinished'>,
+  reply: RequestListener,
+  server: Server | SecureServer = createServer(reply),
+): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   test.onTestFinished(() => {
     server.close()
     server.closeAllConnections()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `${server instanceof SecureServer ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 function vector(...values: readonly string[]): string {
@@ -119,15 +126,80 @@ test('a server that is not there is an error', async () => {
   await expect(ask({ url })).rejects.toThrow(`${url} cannot be asked: ECONNREFUSED`)
 })
 
-test('redirects are not followed, for a token goes nowhere else', async (context) => {
-  const tokens: (string | undefined)[] = []
-  const other = await listen(context, ({ headers }, answer) => {
-    tokens.push(headers.authorization)
+test.for([301, 302, 307, 308])('a redirect with %d is followed, and the query goes along', async (status, context) => {
+  const seen: string[] = []
+  const url = await listen(context, (request, answer) => {
+    void textOf(request).then((body) => {
+      seen.push(`${request.method} ${request.url} ${body} ${request.headers.authorization}`)
+      if (request.url === '/api/v1/query') answer.writeHead(status, { location: '/prometheus/api/v1/query' }).end()
+      else answer.end(vector('1'))
+    })
+  })
+  expect(await ask({ url, token: 't' })).toMatchObject({ isPassed: true, info: { url: `${url}/` } })
+  const asked = `query=up&time=${noon / 1_000} Bearer t`
+  expect(seen).toEqual([`POST /api/v1/query ${asked}`, `POST /prometheus/api/v1/query ${asked}`])
+})
+
+/** Who trusts anybody: what is asked here is where a token goes, not whom it is shown to. */
+async function listenSecurely(test: TestContext, reply: RequestListener): Promise<string> {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  test.onTestFinished(() => void vi.unstubAllEnvs())
+  return listen(test, reply, createSecureServer(throwawayCertificate('localhost'), reply))
+}
+
+test('from http to https on the same host a token goes along', async (context) => {
+  const seen: (string | undefined)[] = []
+  const secure = await listenSecurely(context, ({ headers }, answer) => {
+    seen.push(headers.authorization)
     answer.end(vector('1'))
   })
-  const url = await listen(context, (_, answer) => answer.writeHead(307, { location: other }).end())
-  await expect(ask({ url, token: 'c4n4ry' })).rejects.toThrow(`${url} answered 307`)
-  expect(tokens).toEqual([])
+  const url = await listen(context, ({ url: path }, answer) =>
+    answer.writeHead(301, { location: `${secure}${path}` }).end(),
+  )
+  expect(await ask({ url, token: 't' })).toMatchObject({ isPassed: true })
+  expect(seen).toEqual(['Bearer t'])
+})
+
+test.for([
+  ['a token', 'another host', 'localhost', { token: canary }],
+  ['a token', 'another port', '127.0.0.1', { token: canary }],
+  ['a password', 'another port', '127.0.0.1', {}],
+] as const)('%s does not follow a redirect to %s, which is not asked', async ([, , host, secret], context) => {
+  let count = 0
+  const other = await listen(context, (_, answer) => {
+    count++
+    answer.end(vector('1'))
+  })
+  const elsewhere = other.replace('127.0.0.1', host)
+  const url = await listen(context, (_, answer) => answer.writeHead(307, { location: elsewhere }).end())
+  const config = 'token' in secret ? { url, ...secret } : { url: withPassword(url) }
+  await expect(ask(config)).rejects.toThrow(
+    `${url} answered 307 and points to ${elsewhere}, where no token or password is sent; write the address that you trust as url`,
+  )
+  expect(count).toBe(0)
+})
+
+test('without a token a redirect to another host is followed', async (context) => {
+  const other = await listen(context, (_, answer) => answer.end(vector('1')))
+  const location = `${other.replace('127.0.0.1', 'u:p@127.0.0.1')}/api/v1/query`
+  const url = await listen(context, (_, answer) => answer.writeHead(307, { location }).end())
+  expect(await ask({ url })).toMatchObject({ isPassed: true })
+})
+
+test('a redirect from https to http is not followed', async (context) => {
+  const plain = await listen(context, (_, answer) => answer.end(vector('1')))
+  const url = await listenSecurely(context, (_, answer) => answer.writeHead(308, { location: plain }).end())
+  await expect(ask({ url })).rejects.toThrow(`${url} answered 308 and points to ${plain}, where nothing is encrypted`)
+})
+
+test.for([
+  ['in a circle', '/api/v1/query', 'redirects in a circle; write the address of Prometheus itself as url'],
+  ['to no server', 'ftp://127.0.0.1/', 'answered 302 without an address to go to; check the url'],
+  ['to nowhere', undefined, 'answered 302 with something that is no result of a query; check the url'],
+  ['to a host named as the token', `http://${canary}/`, 'answered 302 and points to http://[redacted], where no'],
+] as const)('a redirect %s is an error', async ([, location, message], context) => {
+  const url = await listen(context, (_, answer) => answer.writeHead(302, location ? { location } : {}).end())
+  await expect(ask({ url, token: canary })).rejects.toThrow(`${url} ${message}`)
 })
 
 test('whoever does not answer is given up after 10 s', async (context) => {
@@ -150,8 +222,6 @@ test('whoever is asked to stop stops at once', async (context) => {
   await expect(ask({ url }, { signal: stop.signal })).rejects.toThrow('enough')
 })
 
-const canary = 'c4n4ry-s3cret'
-
 test.for([
   ['a token', { token: canary }, `Bearer ${canary}`],
   ['a password in the url', {}, `Basic ${Buffer.from(`u:${canary}`).toString('base64')}`],
@@ -161,7 +231,7 @@ test.for([
     seen.push(headers.authorization)
     answer.end(JSON.stringify({ status: 'error', error: `you sent ${canary}\nand ${headers.authorization}` }))
   })
-  const config = 'token' in more ? { url, ...more } : { url: url.replace('//', `//u:${canary}@`) }
+  const config = 'token' in more ? { url, ...more } : { url: withPassword(url) }
   const error = await ask(config).then(
     () => undefined,
     (reason: unknown) => reason,
@@ -173,7 +243,7 @@ test.for([
 
 test('what is shown of the url holds no password', async (context) => {
   const url = await listen(context, (_, answer) => answer.end(vector('1')))
-  expect(JSON.stringify(await ask({ url: url.replace('//', `//u:${canary}@`) }))).not.toContain(canary)
+  expect(JSON.stringify(await ask({ url: withPassword(url) }))).not.toContain(canary)
 })
 
 test.for([
