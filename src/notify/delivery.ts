@@ -1,9 +1,12 @@
 import type { ReadSecretKey } from '../kube/index.ts'
 import type { Clock } from '../time/index.ts'
 
-/** How it ended. A sentence never holds an address, a password, a token, or words of the other side. */
+/**
+ * How it ended, with a remark if it went and somebody has to know something all the same. A sentence never holds an
+ * address, a password, a token, or words of the other side.
+ */
 export type Delivery =
-  | { readonly isDelivered: true }
+  | { readonly isDelivered: true; readonly remark?: string }
   | { readonly isDelivered: false; readonly why: string; readonly isWorthRetry: boolean }
 
 export const delivered: Delivery = { isDelivered: true }

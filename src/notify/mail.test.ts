@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { startSmtp } from '../../test/support/smtp-server.ts'
 import { FakeClock } from '../time/fake-clock.ts'
 import { request } from './fixture-request.ts'
 import { sendMail } from './mail.ts'
@@ -23,8 +24,8 @@ async function startSlowServer() {
   return { port: (server.address() as AddressInfo).port, open, heard }
 }
 
-function sendTo(port: number, clock: FakeClock, signal: AbortSignal) {
-  const mail = { host: '127.0.0.1', port, security: 'None' as const, from: 'a@example.org', to: ['b@example.org'] }
+function sendTo(port: number, clock: FakeClock, signal: AbortSignal, to = ['b@example.org']) {
+  const mail = { host: '127.0.0.1', port, security: 'None' as const, from: 'a@example.org', to }
   const doors = { clock, readSecret: () => Promise.resolve('there is no Secret') }
   return sendMail(mail, composeMessage({}, request(), 'Drain'), doors, signal)
 }
@@ -47,4 +48,17 @@ test('whoever sends mail stops when told to', async () => {
   stop.abort(new Error('no longer leader'))
   await expect(sending).rejects.toThrow('no longer leader')
   await expect.poll(() => open[0]?.destroyed, { timeout: 10_000 }).toBe(true)
+})
+
+test.for([
+  ['one of them is refused', '550', 'b@', 1, { isDelivered: true, remark: 'the mail server refused 1 of 2 receivers' }],
+  ['one of them is refused for now', '450', 'b@', 1, { isDelivered: true }],
+  ['all of them are refused', '550', '@', 0, { isDelivered: false, isWorthRetry: false }],
+  ['all of them are refused for now', '450', '@', 0, { isDelivered: false, isWorthRetry: true }],
+] as const)('to several receivers: %s', async ([, code, refused, count, expected], context) => {
+  const RCPT = (line: string) => (line.includes(`${refused}example.org`) ? `${code} no ${line}` : '250 ok')
+  const { port, mails } = await startSmtp(context, { answers: { RCPT } })
+  const to = ['b@example.org', 'c@example.org']
+  expect(await sendTo(port, new FakeClock(), new AbortController().signal, to)).toMatchObject(expected)
+  expect(mails).toHaveLength(count)
 })

@@ -87,7 +87,9 @@ async function converse(letter: Letter, connection: Socket): Promise<Delivery> {
   })
   const { rejected } = await transport.sendMail({ from, to: [...to], subject, text })
   if (rejected.length === 0) return delivered
-  return undelivered(`the mail server refused ${rejected.length} of ${to.length} receivers`, false)
+  // The others have it, and would have it twice: nobody sends it again. If all are refused, the package throws.
+  const remark = `the mail server refused ${rejected.length} of ${to.length} receivers`
+  return { isDelivered: true, remark }
 }
 
 interface PlainContext {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { startSmtp } from '../../test/support/smtp-server.ts'
 import type { MaintenanceBudget, MaintenanceRequest, Notification, Phase } from '../api/index.ts'
 import type { CacheHandler, EventNote, KubeObject } from '../kube/index.ts'
 import { FakeClock } from '../time/fake-clock.ts'
@@ -157,6 +158,19 @@ test('whoever is refused for good is not tried again', async () => {
     'notification gone about r was not sent: answered 404',
   ])
   expect(heard).toHaveLength(1)
+})
+
+test('a mail that one of its receivers took was sent, and who reads events knows of the other', async (context) => {
+  const RCPT = (line: string) => (line.includes('b@') ? `550 no ${canary}` : '250 ok')
+  const { port, mails } = await startSmtp(context, { answers: { RCPT } })
+  const to = ['a@example.org', 'b@example.org']
+  const mail = { host: '127.0.0.1', port, security: 'None' as const, from: 'c@example.org', to }
+  const { enters, events, counts } = start([{ name: 'on-call', on: ['Drain'], mail }])
+  enters('Claimed')
+  await eventually(() => events.map(({ note }) => note)).toEqual([
+    'notification on-call about r did not reach everybody: the mail server refused 1 of 2 receivers',
+  ])
+  expect([mails.length, failed(counts)]).toEqual([1, []])
 })
 
 test('whoever does not answer is given up after ten seconds, and holds up no other meanwhile', async () => {

@@ -113,7 +113,11 @@ function settle(ports: NotifyPorts, { notification, message }: Waiting, delivery
   const { Request: request, Occasion: occasion } = message.facts
   ports.counts.add(name, delivery.isDelivered ? 'sent' : 'failed')
   if (delivery.isDelivered) {
+    const { remark } = delivery
     ports.log.info({ notification: name, occasion, request }, 'a notification was sent')
+    if (remark === undefined) return
+    ports.log.warn({ notification: name, occasion, request, why: remark }, 'a notification did not reach everybody')
+    record(ports, 'NotificationFailed', `notification ${name} about ${request} did not reach everybody: ${remark}`)
     return
   }
   ports.log.warn({ notification: name, occasion, request, why: delivery.why }, 'a notification was not sent')

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { budgetName, type MaintenanceBudget } from '../api/index.ts'
 import { ApiError, type KubeClient, type NodeObject } from '../kube/index.ts'
 import { FakeClock } from '../time/fake-clock.ts'
 import { Admissions } from './admissions.ts'
 import { createFor, type NodeParts, nodeOf, noon, passOf } from './fixture-pass.ts'
-import { stateLabel } from './names.ts'
+import { profileLabel, stateLabel } from './names.ts'
 import type { ClusterView } from './plugin.ts'
 import { maxMaintenance } from './plugins/check/max-maintenance.ts'
 import { draftOf } from './state/draft.ts'
@@ -38,6 +38,9 @@ class Room {
   /** Runs once before the next write, as somebody who is faster. */
   beforeWrite: (() => void) | undefined
   hasLedger = true
+  uid = 'u'
+  /** Which nodes were asked for. */
+  readonly lists: string[] = []
   #version = 1
 
   open({ isDryRun = false } = {}): Admissions {
@@ -70,14 +73,17 @@ class Room {
   }
 
   #ledger(): MaintenanceBudget {
-    const metadata = { name: budgetName, uid: 'u', resourceVersion: String(this.#version) }
+    const metadata = { name: budgetName, uid: this.uid, resourceVersion: String(this.#version) }
     const status = { nextToken: 1, slots: [], admissions: [...this.admissions] }
     return { metadata, status } as unknown as MaintenanceBudget
   }
 
   readonly #client = {
     get: async () => this.#ledger(),
-    list: () => pagesOf(this.live),
+    list: (_: unknown, { labelSelector }: { readonly labelSelector?: string }) => {
+      this.lists.push(labelSelector ?? 'all')
+      return pagesOf(this.live.filter(({ metadata }) => !labelSelector || metadata.labels?.[stateLabel]))
+    },
     replace: async (_: unknown, budget: MaintenanceBudget) => {
       const hurry = this.beforeWrite
       this.beforeWrite = undefined
@@ -130,7 +136,7 @@ test('a node that is in maintenance counts, though this view has not seen it yet
 
 test('who is refused does not take away what somebody else wrote for the same node', async () => {
   const room = new Room()
-  room.nodes = [versioned('a', 5), versioned('b', 5, { profiles: { p: { state: 'in-maintenance' } } })]
+  room.nodes = [versioned('a', 5), versioned('b', 5, inside)]
   room.admissions = [entry('a')]
   expect(await room.ask(room.open(), 'a', 1)).toBe(first('b'))
   expect(names(room)).toEqual(['a'])
@@ -149,6 +155,7 @@ test('an admission is moved to a newer version of its node, and never to an olde
 })
 
 const underWay = {
+  labels: { [profileLabel]: 'p' },
   annotations: {
     [progressAnnotation]: JSON.stringify({
       inFlight: {
@@ -163,7 +170,7 @@ const underWay = {
     }),
   },
 }
-const inside = { profiles: { p: { state: 'in-maintenance' } } } as const
+const inside = { labels: { [profileLabel]: 'p' }, profiles: { p: { state: 'in-maintenance' } } } as const
 
 test.for<[string, NodeObject | undefined, number, boolean]>([
   ['the node is still in the version in which it was let in', versioned('a', 5), 0, true],
@@ -184,11 +191,75 @@ test.for<[string, NodeObject | undefined, number, boolean]>([
   expect(room.writes).toBe(isKept ? 0 : 1)
 })
 
+describe('a ledger that somebody deleted comes back empty', () => {
+  const anew = (room: Room) => {
+    room.uid = 'another'
+    room.somebodyElse([])
+  }
+
+  test('and who is on the way counts all the same', async () => {
+    const room = new Room()
+    room.nodes = [versioned('a', 5), versioned('b', 6, underWay)]
+    expect(await room.ask(room.open(), 'a', 1)).toBe(first('b'))
+  })
+
+  test('and who is on the way is in it again, also if the view is behind', async () => {
+    const room = new Room()
+    room.nodes = [versioned('a', 5), versioned('b', 5)]
+    room.live = [versioned('b', 6, underWay)]
+    const admissions = room.open()
+    expect(await room.ask(admissions, 'a', 1)).toBe(first('b'))
+    expect(room.admissions).toMatchObject([{ node: 'b', nodeVersion: '6', profile: 'p' }])
+    expect(await room.ask(admissions, 'a', 1)).toBe(first('b'))
+    // All nodes are read once for each ledger.
+    expect(room.lists.filter((each) => each === 'all')).toHaveLength(1)
+    anew(room)
+    expect(await room.ask(admissions, 'a', 1)).toBe(first('b'))
+    expect(room.lists.filter((each) => each === 'all')).toHaveLength(2)
+  })
+
+  test('and who was let in a moment ago, and is not written yet, counts', async () => {
+    const room = new Room()
+    room.nodes = [versioned('a', 5), versioned('b', 5)]
+    const admissions = room.open()
+    expect(await room.ask(admissions, 'b', 1)).toBeUndefined()
+    anew(room)
+    expect(await room.ask(admissions, 'a', 1)).toBe(first('b'))
+    expect(names(room)).toEqual(['b'])
+  })
+
+  test('and a long drain on a node that nobody changes is not forgotten', async () => {
+    const room = new Room()
+    room.nodes = [versioned('a', 5), versioned('b', 6, underWay)]
+    room.admissions = [entry('b', { nodeVersion: '6' })]
+    await room.clock.advance(3_600_000)
+    await room.open().tidy()
+    expect(names(room)).toEqual(['b'])
+  })
+})
+
 test('without a ledger nobody gets in', async () => {
   const room = new Room()
   room.hasLedger = false
   room.nodes = [versioned('a', 5)]
   expect(await room.ask(room.open(), 'a', 1)).toBe('the ledger is not there yet')
+})
+
+test('a seat that is given up is free for others at once, and leaves the ledger; who asks later has it again', async () => {
+  const room = new Room()
+  room.nodes = ['a', 'b'].map((name) => versioned(name, 5))
+  const admissions = room.open()
+  expect(await room.ask(admissions, 'a', 1)).toBeUndefined()
+  admissions.giveUp('uid-a')
+  await admissions.tidy()
+  expect(names(room)).toEqual([])
+  expect(await room.ask(admissions, 'b', 1)).toBeUndefined()
+  admissions.giveUp('uid-b')
+  await room.clock.advance(1)
+  expect(await room.ask(admissions, 'a', 1)).toBeUndefined()
+  expect(names(room)).toEqual(['a'])
+  await admissions.tidy()
+  expect(names(room)).toEqual(['a'])
 })
 
 test('a dry run lets in no more than a real one would, needs no ledger and writes nothing', async () => {

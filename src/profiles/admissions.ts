@@ -2,12 +2,13 @@ import { budgetName, type MaintenanceBudget, type MaintenanceBudgetStatus, maint
 import { isConflict, type KubeClient, type NodeObject, type ResourceCache, resources } from '../kube/index.ts'
 import { controllerManager } from '../queue/index.ts'
 import type { Clock } from '../time/index.ts'
+import { onTheWay } from './in-maintenance.ts'
 import { dataAnnotation, stateLabel } from './names.ts'
 import type { ClusterView, NodeDraft } from './plugin.ts'
 import { readData, writeData } from './state/data.ts'
 import { messageOf } from './state/evaluate-chain.ts'
 import { goTimeOf } from './state/go-time.ts'
-import { progressAnnotation, readProgress } from './state/progress.ts'
+import { progressAnnotation } from './state/progress.ts'
 import type { WhyRefused } from './state/turn.ts'
 
 export type Admission = NonNullable<MaintenanceBudgetStatus['admissions']>[number]
@@ -49,6 +50,10 @@ export class Admissions {
   #waiting: Candidate[] = []
   #running: Promise<void> | undefined
   #newest: MaintenanceBudget | undefined
+  /** The ledger that is known to hold all whom it has to: it can be deleted, and comes back empty. */
+  #complete: string | undefined
+  /** When nodes gave up what they have in the ledger, by uid. */
+  readonly #givenUp = new Map<string, number>()
   /** Who a dry run let in; their nodes never change by it. */
   #pretended: readonly Admission[] = []
 
@@ -62,6 +67,11 @@ export class Admissions {
       this.#waiting.push({ node, profile, whyRefused, answer })
       this.#start()
     })
+  }
+
+  /** What let the node in was refused, so that it never comes in by this admission. It leaves the ledger when that is tidied. */
+  giveUp(nodeUID: string): void {
+    this.#givenUp.set(nodeUID, this.#ports.clock.now())
   }
 
   /** Takes those off the ledger that are no longer needed; nothing is written if there are none. */
@@ -103,14 +113,17 @@ export class Admissions {
       const budget = attempt === 1 ? this.#ledger() : await this.#readLedger()
       if (!budget?.status) return new Map(batch.map((each) => [each, 'the ledger is not there yet']))
       const { admissions = [] } = budget.status
-      const { next, refused } = await this.#decide(batch, this.#stillNeeded(admissions))
-      if (isSameList(admissions, next)) return refused
+      const { next, refused } = await this.#decide(batch, this.#stillNeeded(await this.#completed(budget)))
       try {
-        this.#newest = await client.replace<MaintenanceBudget>(
-          maintenanceBudgets,
-          { ...budget, status: { ...budget.status, admissions: [...next] } },
-          { subresource: 'status', fieldManager: controllerManager, signal },
-        )
+        if (!isSameList(admissions, next))
+          this.#newest = await client.replace<MaintenanceBudget>(
+            maintenanceBudgets,
+            { ...budget, status: { ...budget.status, admissions: [...next] } },
+            { subresource: 'status', fieldManager: controllerManager, signal },
+          )
+        this.#complete = budget.metadata.uid
+        for (const uid of this.#givenUp.keys())
+          if (!next.some(({ nodeUID }) => nodeUID === uid)) this.#givenUp.delete(uid)
         return refused
       } catch (error) {
         if (!isConflict(error) || attempt >= 20) throw error
@@ -141,6 +154,29 @@ export class Admissions {
     return { next, refused }
   }
 
+  /** With those whom a ledger lost that this process has not seen before: whom it let in itself, and who is on the way. */
+  async #completed({ metadata: { uid }, status }: MaintenanceBudget): Promise<readonly Admission[]> {
+    const all = [...(status?.admissions ?? [])]
+    if (uid === this.#complete) return all
+    const lost = [...(await this.#onTheWay()), ...(this.#newest?.status?.admissions ?? [])]
+    for (const each of lost) if (!all.some(({ nodeUID }) => nodeUID === each.nodeUID)) all.push(each)
+    return all
+  }
+
+  /** No label says who it is, and the view may be behind: all nodes are read, once for each ledger. */
+  async #onTheWay(): Promise<readonly Admission[]> {
+    const { client, clock, signal } = this.#ports
+    const at = new Date(clock.now()).toISOString()
+    const found: Admission[] = []
+    for await (const { items } of client.list<NodeObject>(resources.nodes, { signal }))
+      for (const { metadata } of items) {
+        const { name: node = '', uid: nodeUID = '', resourceVersion: nodeVersion = '0', annotations = {} } = metadata
+        const profiles = onTheWay(annotations[progressAnnotation] ?? '')
+        found.push(...profiles.map((profile) => ({ node, nodeUID, nodeVersion, profile, at })))
+      }
+    return found
+  }
+
   /**
    * An admission leaves the ledger once some controller has seen the node in maintenance. This one's view may be behind
    * that; so it asks the API server itself, after it has read the ledger.
@@ -156,7 +192,8 @@ export class Admissions {
 
   #stillNeeded(admissions: readonly Admission[]): readonly Admission[] {
     const { nodes, clock } = this.#ports
-    return stillNeeded(admissions, nodes, clock.now())
+    const kept = admissions.filter(({ nodeUID, at }) => Date.parse(at) > (this.#givenUp.get(nodeUID) ?? 0))
+    return stillNeeded(kept, nodes, clock.now())
   }
 
   /** The newest version that this process knows of. */
@@ -185,9 +222,9 @@ export function stillNeeded(
     const node = nodes.get({ name })
     const ageMs = nowMs - Date.parse(at)
     if (node?.metadata.uid !== nodeUID) return !nodes.isSynced || ageMs < goneAfterMs
-    if (versionOf(node) <= BigInt(nodeVersion)) return ageMs < forgottenAfterMs
     const { annotations = {} } = node.metadata
-    return readProgress(annotations[progressAnnotation]).inFlight[profile]?.next === 'in-maintenance'
+    if (onTheWay(annotations[progressAnnotation] ?? '').includes(profile)) return true
+    return versionOf(node) <= BigInt(nodeVersion) && ageMs < forgottenAfterMs
   })
 }
 

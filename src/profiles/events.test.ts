@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MaintenanceBudget } from '../api/index.ts'
-import { eventOf, fileEventOf, notSentEventOf, remarkOf } from './events.ts'
+import { eventOf, fileEventOf, notSentEventOf, remarkOf, sentInPartEventOf } from './events.ts'
 import { nodeOf } from './fixture-pass.ts'
 import type { PassEvent, PassResult } from './state/result.ts'
 
@@ -87,11 +87,15 @@ test.for([
   [false, 'tell of profile p was not sent, and is tried again: no answer'],
   [
     true,
-    'tell of profile p was not sent, and is tried again once the file of profiles is changed, and every hour: no answer',
+    'tell of profile p was not sent, and is tried again once the file of profiles is changed, and every hour for a day: no answer',
   ],
 ] as const)('a message that was not sent, and whether a person has to help: %s', ([needsPerson, note]) => {
   const at = '2026-03-01T12:00:00Z'
   const about = { profile: 'p', instance: 'tell', state: 'operational', previous: 'operational', at } as const
   const told = notSentEventOf({ ...about, node, attempt: 1, cause: 'no answer', needsPerson })
   expect(told).toEqual({ regarding, type: 'Warning', reason: 'NotificationFailed', action: 'Notify', note })
+  expect(sentInPartEventOf({ ...about, node, remark: 'one has moved' })).toEqual({
+    ...told,
+    note: 'tell of profile p did not reach everybody: one has moved',
+  })
 })

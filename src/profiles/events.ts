@@ -1,7 +1,7 @@
 import { budgetName, group, type MaintenanceBudget, version } from '../api/index.ts'
 import type { EventNote, NodeObject } from '../kube/index.ts'
 import { profileLabel } from './names.ts'
-import type { OutboxFailure } from './outbox.ts'
+import type { OutboxFailure, OutboxRemark } from './outbox.ts'
 import type { Failure, PassEvent, PassResult } from './state/result.ts'
 
 /** How people and `explain` know a change that the API server refused. */
@@ -80,13 +80,21 @@ export function remarkOf(
 }
 
 export function notSentEventOf({ node, profile, instance, cause, needsPerson }: OutboxFailure): EventNote {
-  const { name = '', uid = '' } = node.metadata
-  const again = needsPerson ? ' once the file of profiles is changed, and every hour' : ''
+  const again = needsPerson ? ' once the file of profiles is changed, and every hour for a day' : ''
+  return notifyWarning(node, `${instance} of profile ${profile} was not sent, and is tried again${again}: ${cause}`)
+}
+
+export function sentInPartEventOf({ node, profile, instance, remark }: OutboxRemark): EventNote {
+  return notifyWarning(node, `${instance} of profile ${profile} did not reach everybody: ${remark}`)
+}
+
+function notifyWarning({ metadata }: NodeObject, note: string): EventNote {
+  const { name = '', uid = '' } = metadata
   return {
     regarding: { apiVersion: 'v1', kind: 'Node', name, uid },
     type: 'Warning',
     reason: 'NotificationFailed',
     action: 'Notify',
-    note: `${instance} of profile ${profile} was not sent, and is tried again${again}: ${cause}`,
+    note,
   }
 }

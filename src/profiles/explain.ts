@@ -118,7 +118,7 @@ function contextOf(
   node: NodeObject,
   { name: profile, state }: ProfileResult,
   transitionMs: number,
-  { nowMs, cluster, doors, signal }: ExplainPorts,
+  { config, nowMs, cluster, doors, signal }: ExplainPorts,
 ): PassContext {
   return {
     profile,
@@ -126,6 +126,7 @@ function contextOf(
     node: draftOf(node),
     transitionMs,
     nowMs,
+    inFile: config.profiles,
     cluster,
     doors,
     signal,

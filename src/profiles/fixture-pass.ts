@@ -66,6 +66,7 @@ export function passOf(parts: PassParts = {}): PassContext {
     node: draftOf(node),
     transitionMs: parts.transitionMs ?? nowMs,
     nowMs,
+    inFile: { has: () => true },
     cluster: { nodes: () => nodes, podsOn: (name) => pods.filter(({ spec }) => spec?.nodeName === name) },
     doors: { client: parts.client ?? nobody, clock: parts.clock ?? systemClock },
     signal: parts.signal ?? new AbortController().signal,

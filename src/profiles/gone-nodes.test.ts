@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { nodeOf, noon } from './fixture-pass.ts'
 import { GoneNodes } from './gone-nodes.ts'
-import { stateLabel } from './names.ts'
+import { profileLabel, stateLabel } from './names.ts'
 
 test('only who was in maintenance is remembered, with when it went, and not without end', () => {
   const gone = new GoneNodes()
@@ -10,7 +10,10 @@ test('only who was in maintenance is remembered, with when it went, and not with
   expect(gone.all()).toEqual([])
   const out = nodeOf('out', { labels: { [stateLabel]: 'in-maintenance' } })
   gone.note(out, noon)
-  gone.note(nodeOf('edited', { profiles: { p: { state: 'in-maintenance' } } }), noon + 1)
+  gone.note(
+    nodeOf('edited', { labels: { [profileLabel]: 'p' }, profiles: { p: { state: 'in-maintenance' } } }),
+    noon + 1,
+  )
   expect(gone.all().map(({ node, atMs }) => [node.metadata.name, atMs])).toEqual([
     ['out', noon],
     ['edited', noon + 1],

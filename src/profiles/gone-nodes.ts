@@ -13,7 +13,9 @@ export class GoneNodes {
   #nodes: GoneNode[] = []
 
   note(node: NodeObject, nowMs: number): void {
-    if (isInMaintenance(node)) this.#nodes = [...this.#nodes, { node, atMs: nowMs }].slice(-mostRemembered)
+    // Whoever counts them knows what is in the file then.
+    const any = { has: () => true }
+    if (isInMaintenance(node, any)) this.#nodes = [...this.#nodes, { node, atMs: nowMs }].slice(-mostRemembered)
   }
 
   /** In the order in which they went. */

@@ -1,10 +1,40 @@
 import type { NodeObject, ResourceCache } from '../kube/index.ts'
-import type { Transition } from './plugin.ts'
+import { stateLabel } from './names.ts'
+import type { Label, LabelTakers, Profile, Transition } from './plugin.ts'
 
-/** A check asks whether some node has a label that a trigger of the same transition sets: so only one node goes at a time. */
-export function takesLabel({ check, trigger }: Transition): boolean {
-  const set = new Set(trigger.flatMap(({ instance }) => instance.setsLabel ?? []))
-  return check.checks.some(({ instance }) => set.has(instance.asksForLabel ?? ''))
+/**
+ * Labels are locks where a transition asks all nodes for one that is set by some transition, and sets one that some transition
+ * asks for: itself, so that one node goes at a time, or another, so that one of the two goes. Whoever only asks, or only
+ * sets, can go side by side with anybody: it is as if the one had come before the other.
+ */
+export function labelTakersOf(profiles: Iterable<Profile>): LabelTakers {
+  const all = [...profiles].flatMap(({ states }) => Object.values(states).flatMap(({ transitions }) => transitions))
+  const takers = new Map<Transition, number>()
+  for (const transition of all) {
+    const rivals = all.filter((other) => isAskedFor(setBy(other), [transition]))
+    if (rivals.length === 0 || !isAskedFor(setBy(transition), all)) continue
+    // What its rivals ask for is what has to be seen; where they are a ring of three, what anybody asks for.
+    const askers = isAskedFor(setBy(transition), rivals) ? rivals : all
+    takers.set(transition, setBy(transition).findIndex((label) => isAskedFor([label], askers)) + 1)
+  }
+  return takers
+}
+
+function isAskedFor(labels: readonly (Label | undefined)[], askers: readonly Transition[]): boolean {
+  return askers.flatMap(askedBy).some((ask) => labels.some((label) => isMet(ask, label)))
+}
+
+function askedBy({ check }: Transition): readonly Label[] {
+  return check.checks.flatMap(({ instance }) => instance.asksForLabel ?? [])
+}
+
+/** In the order in which they show. */
+function setBy({ trigger, next }: Transition): readonly (Label | undefined)[] {
+  return [...trigger.map(({ instance }) => instance.setsLabel), { key: stateLabel, value: next }]
+}
+
+function isMet(ask: Label, label: Label | undefined): boolean {
+  return ask.key === label?.key && (ask.value === '' || ask.value === label.value)
 }
 
 /**

@@ -20,21 +20,22 @@ function prepare(context: { onTestFinished(end: () => void): void }) {
   const clock = new FakeClock(noon)
   const end = new AbortController()
   context.onTestFinished(() => end.abort())
-  const [woken, failures]: [string[], string[]] = [[], []]
+  const [woken, failures, remarks]: [string[], string[], string[]] = [[], [], []]
   const outbox = new Outbox({
     doors: { client: {} as KubeClient, clock },
     random: () => 1,
     signal: end.signal,
     onSent: (node) => woken.push(node),
     onFailure: ({ instance, attempt, cause }) => failures.push(`${instance} ${attempt}: ${cause}`),
+    onRemark: ({ instance, remark }) => remarks.push(`${instance}: ${remark}`),
   })
-  const offerOf = (name: string, send: () => Promise<void>, node = nodeOf('n1')): Offer => ({
+  const offerOf = (name: string, send: () => Promise<string | undefined>, node = nodeOf('n1')): Offer => ({
     node,
     pending: pending(name),
     instance: { name, type: 'slack', instance: { send }, schedule: { isDue: () => true } },
     context: {} as NotifyContext,
   })
-  return { clock, outbox, woken, failures, offerOf, end }
+  return { clock, outbox, woken, failures, remarks, offerOf, end }
 }
 
 test('a message is sent once, however often it is offered, and handed back until it is noted', async (context) => {
@@ -69,6 +70,17 @@ test('one that fails is tried again after longer and longer waits, with what is 
   expect(failures).toEqual(['chat 1: out of order', 'chat 2: out of order'])
 })
 
+test('what did not reach everybody is told of once, and not sent again', async (context) => {
+  const { clock, outbox, woken, failures, remarks, offerOf } = prepare(context)
+  const send = vi.fn(() => Promise.resolve('one has moved'))
+  const offer = offerOf('mail', send)
+  outbox.offer(offer)
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
+  outbox.offer(offer)
+  await clock.advance(7_200_000)
+  expect([send.mock.calls.length, remarks, failures]).toEqual([1, ['mail: one has moved'], []])
+})
+
 test('one that is no longer pending is not tried again', async (context) => {
   const { clock, outbox, offerOf } = prepare(context)
   const broken = vi.fn(() => Promise.reject(new Error('no')))
@@ -79,17 +91,21 @@ test('one that is no longer pending is not tried again', async (context) => {
   expect(broken).toHaveBeenCalledTimes(1)
 })
 
-test('eight at once, and the others follow', async (context) => {
+test('two at once of each instance, and the others follow; one that hangs holds up no other', async (context) => {
   const { outbox, woken, offerOf } = prepare(context)
   const waiting: (() => void)[] = []
-  const slow = () => new Promise<void>((resolve) => waiting.push(resolve))
+  const slow = () => new Promise<undefined>((resolve) => waiting.push(() => resolve(undefined)))
   for (let index = 0; index < 20; index++) outbox.offer(offerOf('chat', slow, nodeOf(`n${index}`)))
-  expect(waiting).toHaveLength(8)
+  expect(waiting).toHaveLength(2)
+  const quick = vi.fn(async () => undefined)
+  for (let index = 0; index < 20; index++) outbox.offer(offerOf('mail', quick, nodeOf(`n${index}`)))
+  await vi.waitFor(() => expect(woken).toHaveLength(20), 10_000)
+  expect([quick.mock.calls.length, waiting.length]).toEqual([20, 2])
   for (let index = 0; index < 20; index++) {
     await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(index), 10_000)
     waiting[index]?.()
   }
-  await vi.waitFor(() => expect(woken).toHaveLength(20), 10_000)
+  await vi.waitFor(() => expect(woken).toHaveLength(40), 10_000)
 })
 
 test('after the end nothing begins any more', async (context) => {
@@ -104,7 +120,7 @@ test('after the end nothing begins any more', async (context) => {
 test('what is held is sent once, when it is offered again', async (context) => {
   const { clock, outbox, woken, offerOf } = prepare(context)
   let isDown = true
-  const send = vi.fn(() => (isDown ? Promise.reject(new Error('down')) : Promise.resolve()))
+  const send = vi.fn(() => (isDown ? Promise.reject(new Error('down')) : Promise.resolve(undefined)))
   outbox.offer(offerOf('chat', send))
   await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
   outbox.hold('uid-n1')
@@ -148,6 +164,35 @@ test('what only a person can mend is tried again once the file is another, or af
   await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
   await clock.advance(7_200_000)
   expect([broken.mock.calls.length, mended.mock.calls.length]).toEqual([2, 1])
+})
+
+test('what nobody mends within a day is given up, and handed back as if it was sent', async (context) => {
+  const { clock, outbox, woken, failures, offerOf } = prepare(context)
+  const broken = vi.fn(() => Promise.reject(new NotSent('no mail was taken: EENVELOPE (550)', false)))
+  outbox.offer(offerOf('mail', broken))
+  for (let hour = 1; hour <= 24; hour++) {
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
+    expect([woken, outbox.sentOf('uid-n1', [pending('mail')])]).toEqual([[], []])
+    await clock.advance(3_600_000)
+  }
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
+  expect(outbox.sentOf('uid-n1', [pending('mail')])).toEqual([{ ...pending('mail'), sentMs: noon + 24 * 3_600_000 }])
+  expect([failures.length, clock.sleeping]).toEqual([25, 0])
+  // The file is mended, but it is over.
+  outbox.offer(offerOf('mail', broken))
+  await clock.advance(7_200_000)
+  expect(broken).toHaveBeenCalledTimes(25)
+})
+
+test('what may still go by itself is tried for longer than a day', async (context) => {
+  const { clock, outbox, woken, offerOf } = prepare(context)
+  const send = vi.fn().mockRejectedValueOnce(new Error('down')).mockResolvedValue(undefined)
+  await clock.advance(48 * 3_600_000)
+  outbox.offer(offerOf('chat', send))
+  await vi.waitFor(() => expect(clock.sleeping).toBe(1), 10_000)
+  await clock.advance(2_000)
+  await vi.waitFor(() => expect(woken).toEqual(['n1']), 10_000)
+  expect(send).toHaveBeenCalledTimes(2)
 })
 
 test('the time in a message is that of its own profile, and of the moment that it is about', () => {

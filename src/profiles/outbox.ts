@@ -10,9 +10,11 @@ import type { Pending } from './state/progress.ts'
 export interface OutboxPorts {
   readonly doors: PluginDoors
   readonly random: () => number
-  /** A message went out: the node should be looked at, so that it is noted there. */
+  /** A message went out, or was given up: the node should be looked at, so that it is noted there. */
   readonly onSent: (node: string) => void
   readonly onFailure: (failure: OutboxFailure) => void
+  /** It was sent, but not to everybody. */
+  readonly onRemark: (remark: OutboxRemark) => void
   readonly signal: AbortSignal
 }
 
@@ -22,6 +24,11 @@ export interface OutboxFailure extends Pending {
   readonly cause: string
   /** It will not go by itself: the file has to be changed, or whoever receives it. */
   readonly needsPerson: boolean
+}
+
+export interface OutboxRemark extends Pending {
+  readonly node: NodeObject
+  readonly remark: string
 }
 
 export interface Offer {
@@ -44,21 +51,31 @@ interface Letter {
   turn: number
 }
 
-const atOnce = 8
+/** Messages of one instance: whoever does not answer there holds up those of no other. */
+interface Line {
+  readonly waiting: (() => Promise<void>)[]
+  underWay: number
+}
+
+/** Of one instance. */
+const atOnce = 2
 const deadlineMs = 15_000
 const [firstRetryMs, longestRetryMs] = [2_000, 300_000]
 /** What only a person can mend is hardly mended within minutes. */
 const hopelessRetryMs = 3_600_000
+/** After so long nobody mends it for the sake of this message. */
+const hopelessLifeMs = 86_400_000
 
 /**
  * Sends what is pending on nodes, beside everything else: a message that cannot be sent holds up no node, and is tried
- * again until it goes or its profile leaves the node. What was sent is handed back once, to be noted on the node.
+ * again until it goes, its profile leaves the node, or a day is over without the person whom it needs. What was sent or
+ * given up is handed back, to be noted on the node: either way its schedule goes on from there.
  */
 export class Outbox {
   readonly #ports: OutboxPorts
   readonly #letters = new Map<string, Letter>()
-  readonly #waiting: (() => Promise<void>)[] = []
-  #underWay = 0
+  /** By the names of instances, of which a file has few. */
+  readonly #lines = new Map<string, Line>()
 
   constructor(ports: OutboxPorts) {
     this.#ports = ports
@@ -75,7 +92,7 @@ export class Outbox {
     const letter = this.#letters.get(key)
     if (!letter) {
       this.#letters.set(key, { nodeUID, offer, isHeld: false, parked: undefined, turn: 0 })
-      this.#enqueue(() => this.#send(key, 0, 1))
+      this.#enqueue(key, 0, 1)
       return
     }
     const isMended = letter.parked === 'hopeless' && letter.offer.instance !== offer.instance
@@ -85,7 +102,7 @@ export class Outbox {
     if (!goesOn) return
     const turn = ++letter.turn
     letter.parked = undefined
-    this.#enqueue(() => this.#send(key, turn, 1))
+    this.#enqueue(key, turn, 1)
   }
 
   /** What is not on its way already is not sent before it is offered again. */
@@ -93,7 +110,7 @@ export class Outbox {
     for (const letter of this.#letters.values()) if (letter.nodeUID === nodeUID) letter.isHeld = true
   }
 
-  /** What of these was sent. */
+  /** What of these was sent, or given up. */
   sentOf(nodeUID: string, pending: readonly Pending[]): readonly Sent[] {
     return pending.flatMap((one) => {
       const sentMs = this.#letters.get(keyOf(nodeUID, one))?.sentMs
@@ -108,47 +125,59 @@ export class Outbox {
       if (letter.nodeUID === nodeUID && !kept.has(key)) this.#letters.delete(key)
   }
 
-  #enqueue(send: () => Promise<void>): void {
-    this.#waiting.push(send)
-    this.#next()
+  #enqueue(key: string, turn: number, attempt: number): void {
+    const name = this.#letters.get(key)?.offer.instance.name
+    // No longer pending.
+    if (name === undefined) return
+    const line = this.#lines.get(name) ?? { waiting: [], underWay: 0 }
+    this.#lines.set(name, line)
+    line.waiting.push(() => this.#send(key, turn, attempt))
+    this.#next(line)
   }
 
-  #next(): void {
-    while (this.#underWay < atOnce && !this.#ports.signal.aborted) {
-      const send = this.#waiting.shift()
+  #next(line: Line): void {
+    while (line.underWay < atOnce && !this.#ports.signal.aborted) {
+      const send = line.waiting.shift()
       if (!send) return
-      this.#underWay++
+      line.underWay++
       void send().finally(() => {
-        this.#underWay--
-        this.#next()
+        line.underWay--
+        this.#next(line)
       })
     }
   }
 
   async #send(key: string, turn: number, attempt: number): Promise<void> {
-    const { doors, random, onSent, onFailure, signal } = this.#ports
+    const { doors, random, onSent, onFailure, onRemark, signal } = this.#ports
     const letter = this.#letters.get(key)
     if (letter?.turn !== turn || signal.aborted) return
     letter.parked = letter.isHeld ? 'held' : undefined
     if (letter.isHeld) return
     const { offer } = letter
     try {
-      await offer.instance.instance.send(
+      const remark = await offer.instance.instance.send(
         offer.context,
         doors,
         AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
       )
       letter.sentMs = doors.clock.now()
+      if (remark !== undefined) onRemark({ ...offer.pending, node: offer.node, remark })
       onSent(offer.node.metadata.name ?? '')
     } catch (error) {
       if (signal.aborted) return
       const needsPerson = error instanceof NotSent && !error.isWorthRetry
-      if (needsPerson) letter.parked = 'hopeless'
       onFailure({ ...offer.pending, node: offer.node, attempt, cause: messageOf(error), needsPerson })
+      const nowMs = doors.clock.now()
+      if (needsPerson && nowMs - Date.parse(offer.pending.at) >= hopelessLifeMs) {
+        letter.sentMs = nowMs
+        onSent(offer.node.metadata.name ?? '')
+        return
+      }
+      if (needsPerson) letter.parked = 'hopeless'
       const backoffMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
       void doors.clock
         .sleep(needsPerson ? hopelessRetryMs : backoffMs, signal)
-        .then(() => this.#enqueue(() => this.#send(key, turn, attempt + 1)))
+        .then(() => this.#enqueue(key, turn, attempt + 1))
         .catch(() => undefined)
     }
   }

@@ -64,6 +64,9 @@ export interface PluginDoors {
   readonly evictions?: EvictionPace
 }
 
+/** Those that the file has. */
+export type ProfileNames = Pick<ReadonlySet<string>, 'has'>
+
 /** Whose turn it is in the pass. */
 export interface PassContext {
   readonly profile: string
@@ -72,9 +75,15 @@ export interface PassContext {
   /** When the profile came into its state on this node, in milliseconds since 1970; with fractions. */
   readonly transitionMs: number
   readonly nowMs: number
+  readonly inFile: ProfileNames
   readonly cluster: ClusterView
   readonly doors: PluginDoors
   readonly signal: AbortSignal
+}
+
+export interface Label {
+  readonly key: string
+  readonly value: string
 }
 
 /** For the page and for `fettle profiles explain`. */
@@ -92,8 +101,8 @@ export interface Check {
   take?(context: PassContext): Promise<void>
   /** Its answer depends on what other nodes do: passing it and entering maintenance must not happen twice at once. */
   readonly isShared?: boolean
-  /** Key of a label that all nodes are asked for. */
-  readonly asksForLabel?: string
+  /** A label that all nodes are asked for; with any value, if it is empty. */
+  readonly asksForLabel?: Label
 }
 
 export type TriggerOutcome = 'done' | { readonly retry: string }
@@ -103,8 +112,8 @@ export interface Trigger {
   run(context: TriggerContext): TriggerOutcome | Promise<TriggerOutcome>
   /** Acts on more than the draft: what is about to happen is stored before it runs. */
   readonly isOutside: boolean
-  /** Key of a label that the node has after it. */
-  readonly setsLabel?: string
+  /** A label that the node has after it. */
+  readonly setsLabel?: Label
 }
 
 export interface TriggerContext extends PassContext {
@@ -127,9 +136,12 @@ export interface NotifyContext {
   readonly node: NodeObject
 }
 
-/** Throws when nothing was sent; its message is shown, so it holds no secret and no words of the other side. */
+/**
+ * Throws when nothing was sent; its message is shown, so it holds no secret and no words of the other side. Answers what
+ * somebody has to know though it was sent: that it did not reach everybody.
+ */
 export interface Notifier {
-  send(context: NotifyContext, doors: PluginDoors, signal: AbortSignal): Promise<void>
+  send(context: NotifyContext, doors: PluginDoors, signal: AbortSignal): Promise<string | undefined>
 }
 
 export interface ScheduleContext {
@@ -188,12 +200,16 @@ export interface Profile {
   readonly abort: readonly Named<Trigger>[]
 }
 
+/** Transitions that take a label as a lock, and after how many of their steps it shows: triggers, and then the state. */
+export type LabelTakers = ReadonlyMap<Transition, number>
+
 export interface ProfilesConfig {
   readonly requeueMs: number
   /** Keys of node labels that the info API shows. */
   readonly labelFilter: readonly string[]
   /** With `default`, which always exists. */
   readonly profiles: ReadonlyMap<string, Profile>
+  readonly labelTakers: LabelTakers
 }
 
 /** Something about the file. Lines and columns begin with 1. */

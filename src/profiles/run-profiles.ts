@@ -22,8 +22,9 @@ import {
 import type { Clock } from '../time/index.ts'
 import { Admissions } from './admissions.ts'
 import type { ProfileCounts } from './counts.ts'
-import { eventOf, fileEventOf, notSentEventOf, remarkOf } from './events.ts'
+import { eventOf, fileEventOf, notSentEventOf, remarkOf, sentInPartEventOf } from './events.ts'
 import { GoneNodes } from './gone-nodes.ts'
+import { isInMaintenance } from './in-maintenance.ts'
 import type { InfoBoard } from './info.ts'
 import { LabelLocks } from './label-locks.ts'
 import { Lane } from './lane.ts'
@@ -31,6 +32,7 @@ import { detailsOf } from './log-details.ts'
 import { profileLabel } from './names.ts'
 import { messageContext, Outbox } from './outbox.ts'
 import type { ClusterView, ProfilesConfig } from './plugin.ts'
+import { Refusals } from './refusals.ts'
 import { shufflesOf, type WorkloadViews } from './shuffles.ts'
 import { giveBack, whyNoSlot } from './slots.ts'
 import { draftOf } from './state/draft.ts'
@@ -98,6 +100,7 @@ class ProfilesRun {
   readonly #gone = new GoneNodes()
   readonly #lane = new Lane(lane)
   readonly #labelLocks: LabelLocks
+  readonly #refusals = new Refusals()
   /** The versions that this process wrote: a cache that does not show them yet is not looked at. */
   readonly #written = new Map<string, bigint>()
   /** Nodes whose triggers wait for pods to go. */
@@ -153,6 +156,11 @@ class ProfilesRun {
         log.warn({ node: node.metadata.name, profile, instance, attempt, why: cause }, 'a message was not sent')
         if (attempt === 1 || needsPerson) ports.recorder.record(notSentEventOf(failure))
       },
+      onRemark: (about) => {
+        const { node, profile, instance, remark } = about
+        log.warn({ node: node.metadata.name, profile, instance, why: remark }, 'a message did not reach everybody')
+        ports.recorder.record(sentInPartEventOf(about))
+      },
     })
   }
 
@@ -174,6 +182,7 @@ class ProfilesRun {
       }),
       ...this.#wakeHeld(),
       config.subscribe(() => {
+        this.#refusals.clear()
         this.#tellFile()
         this.#lookAtAll()
       }),
@@ -258,15 +267,16 @@ class ProfilesRun {
     if (waitMs > 0) return { requeueAfterMs: waitMs }
     this.#waitingSince.delete(name)
     const store = () => this.#store(node, pass, signal)
-    const storing = pass.takesLabel ? this.#labelLocks.store(lockedSince, store) : store()
+    const storing = pass.takesLabel && !isDryRun ? this.#labelLocks.store(lockedSince, store) : store()
     const stored = await storing.catch((error: unknown) => {
       if (hasCode(error, 'Invalid', 'Forbidden', 'BadRequest', 'TooLarge'))
-        this.#tellRefused(node, pass, config, messageOf(error))
+        this.#refused(node, pass, config, messageOf(error))
       throw error
     })
     if (stored === 'Late') return { requeueAfterMs: lateLookMs }
     board.publish(stored ?? node, pass, config.labelFilter, clock.now())
     if (stored && !isDryRun) {
+      if (pass.occupants.length > 0) this.#refusals.delete(name)
       this.#tell(node, pass)
       this.#remark(node, pass)
       if (pass.result.problem === undefined) this.#offer(stored, pass, config)
@@ -279,8 +289,8 @@ class ProfilesRun {
   #forget(name: string): void {
     this.#ports.board.forget(name)
     this.#ports.counts.forget(name)
-    for (const known of [this.#written, this.#remarks, this.#working, this.#held, this.#waitingSince])
-      known.delete(name)
+    const all = [this.#written, this.#remarks, this.#working, this.#held, this.#waitingSince, this.#refusals]
+    for (const known of all) known.delete(name)
   }
 
   #logDetails(node: string, { isDetailed, result }: Pass): void {
@@ -289,8 +299,14 @@ class ProfilesRun {
   }
 
   /** The API server takes the change from nobody as it is: that is told wherever people look, and tried again. */
-  #tellRefused(node: NodeObject, pass: Pass, config: ProfilesConfig, cause: string): void {
+  #refused(node: NodeObject, pass: Pass, config: ProfilesConfig, cause: string): void {
     const { board, clock, counts, recorder } = this.#ports
+    const { name = '', uid = '' } = node.metadata
+    if (pass.occupants.length > 0 && !isInMaintenance(node, config.profiles)) {
+      // Others get their turn: this one may never come in.
+      this.#admissions.giveUp(uid)
+      this.#refusals.note(name, cause, clock.now(), config.requeueMs)
+    }
     const refused = refusedPass(pass, cause)
     for (const { profile } of refused.events) counts.failed(profile)
     for (const event of refused.events) recorder.record(eventOf(node, event))
@@ -326,6 +342,8 @@ class ProfilesRun {
       whyNot: async (profile) => {
         const freeze = freezeText(viewFreezes(windows.freezes.values(), clock.now()))
         if (freeze !== undefined || isDryRun) return held(freeze)
+        const refused = this.#refusals.whyNot(name, clock.now())
+        if (refused !== undefined) return refused
         return held(await whyNoSlot({ client, views: this.#ports.views, signal }, node, profile))
       },
       admit: async (profile, passes) => held(await this.#admissions.admit(draftOf(node), profile, passes)),
@@ -396,13 +414,16 @@ class ProfilesRun {
   }
 
   async #giveBack(node: NodeObject, { occupants, result }: Pass): Promise<void> {
-    const { client, views } = this.#ports
+    const { client, views, clock } = this.#ports
     // Nothing was decided: whoever has a slot may still need it.
     if (result.problem !== undefined) return
+    const isRefused = this.#refusals.whyNot(node.metadata.name ?? '', clock.now()) !== undefined
     // Whoever waits for a slot has a transition that passed.
-    const waiting = result.profiles.flatMap(({ name, transitions }) =>
-      transitions.some(({ target, chain }) => target === 'in-maintenance' && chain.isPassed) ? [name] : [],
-    )
+    const waiting = isRefused
+      ? []
+      : result.profiles.flatMap(({ name, transitions }) =>
+          transitions.some(({ target, chain }) => target === 'in-maintenance' && chain.isPassed) ? [name] : [],
+        )
     await giveBack({ client, views, signal: this.#signal }, node, new Set([...occupants, ...waiting]))
   }
 }

@@ -173,6 +173,19 @@ describe('limits', () => {
     expect(recorder.stats()).toMatchObject({ recorded: 101, created: 3, dropped: 98 })
   })
 
+  test('what fails at each look does not push out what happens once to the same object', async () => {
+    const { clock, recorder, objects } = bench({ burst: 2 })
+    for (let i = 0; i < 100; i++) {
+      recorder.record(noteOf({ reason: 'CheckFailed', note: 'The same again.' }))
+      recorder.record(noteOf({ reason: 'DrainOverdue', note: `${100 - i} pods are left.` }))
+      await clock.advance(10)
+    }
+    for (const note of ['required', 'in']) recorder.record(noteOf({ reason: 'ChangedMaintenanceState', note }))
+    await clock.advance(0)
+    const told = objects.filter(({ reason }) => reason === 'ChangedMaintenanceState')
+    expect(told.map(({ note }) => note)).toEqual(['required', 'in'])
+  })
+
   test('a full buffer drops and counts', async () => {
     const { clock, recorder } = bench({ bufferSize: 3, burst: 100 })
     for (let i = 0; i < 10; i++) recorder.record(noteOf({ note: `number ${i}` }))

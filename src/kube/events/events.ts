@@ -26,9 +26,9 @@ export interface EventRecorderOptions extends EventReporter {
   readonly random: () => number
   /** Waiting to be sent; more are dropped. Default 1,000. */
   readonly bufferSize?: number
-  /** Events and objects remembered, to count repetitions and to limit the rate. Default 4,096 each. */
+  /** Events, and objects by reason, remembered, to count repetitions and to limit the rate. Default 4,096 each. */
   readonly memorySize?: number
-  /** Requests about one object: this many at once, default 25 … */
+  /** Requests about one object for one reason: this many at once, default 25 … */
   readonly burst?: number
   /** … and then one more per this long. Default 1 minute. */
   readonly refillMs?: number
@@ -42,7 +42,7 @@ export interface EventRecorderStats {
   readonly recorded: number
   readonly created: number
   readonly patched: number
-  /** Not sent: buffer full, too many about one object, or recorded after the stop. */
+  /** Not sent: buffer full, too many about one object for one reason, or recorded after the stop. */
   readonly dropped: number
   /** Refused by the API server, or given up. */
   readonly failed: number
@@ -153,10 +153,13 @@ export class EventRecorder {
     return eventName(note.regarding, `${now.toString(16)}${chance.padStart(6, '0')}${(this.#names++).toString(16)}`)
   }
 
-  /** A token bucket per object: an object in a hot loop must not push the others' events out. */
-  #takeToken({ regarding }: EventNote): boolean {
+  /**
+   * A token bucket per object and reason: an object in a hot loop must not push the others' events out, nor what fails on
+   * it at each look the news of it.
+   */
+  #takeToken({ regarding, reason }: EventNote): boolean {
     const { burst = 25, refillMs = 60_000, clock } = this.#options
-    const key = subjectKey(regarding)
+    const key = `${reason} ${subjectKey(regarding)}`
     const now = clock.monotonic()
     const bucket = this.#buckets.get(key) ?? { tokens: burst, filledMs: now }
     const tokens = Math.min(burst, bucket.tokens + (now - bucket.filledMs) / refillMs)

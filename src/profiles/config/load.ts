@@ -1,3 +1,4 @@
+import { labelTakersOf } from '../label-locks.ts'
 import type { ConfigProblem, ProfilesConfig } from '../plugin.ts'
 import { readInstances } from './read-instances.ts'
 import { readProfiles } from './read-profiles.ts'
@@ -70,7 +71,7 @@ function readConfig(
   // A chain that could not be read uses nothing, and would put the blame on what it names.
   if (!reader.hasUnset && !reader.problems.some(({ severity }) => severity === 'error'))
     for (const table of Object.values(instances)) table.warnOfUnused(reader)
-  return { requeueMs: requeueMs ?? 0, labelFilter, profiles }
+  return { requeueMs: requeueMs ?? 0, labelFilter, profiles, labelTakers: labelTakersOf(profiles.values()) }
 }
 
 function readRequeue(reader: Reader, root: Spot): number | undefined {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
-import { noon } from '../fixture-pass.ts'
+import { createFor, noon } from '../fixture-pass.ts'
 import type { State } from '../names.ts'
 import type { NotifyInstance, ScheduleContext } from '../plugin.ts'
+import { oneshot } from '../plugins/schedule/oneshot.ts'
+import { periodic } from '../plugins/schedule/periodic.ts'
 import type { ProfileData } from './data.ts'
 import { type GoTime, goTimeOf, zeroTime } from './go-time.ts'
 import { addDue, addOverdue, letGo, noteSent, only } from './notices.ts'
@@ -25,6 +27,7 @@ const chat = (isDue: (context: ScheduleContext) => boolean = () => true): Notify
   schedule: { isDue },
 })
 const data: ProfileData = { transition: at(0), current: 'maintenance-required', previous: 'operational' }
+const profilesOf = (ms: number) => new Map([['p', { ...data, transition: at(ms) }]])
 const timesOf = (time?: GoTime) => new Map(time ? [['chat', time]] : [])
 
 test('whoever is considered is on the list of the original, due or not, and waits once', () => {
@@ -59,9 +62,50 @@ test.for<[string, Progress, GoTime | undefined, number | undefined]>([
 test('what was sent is noted in both places, and others keep waiting', () => {
   const times = timesOf(zeroTime)
   const progress = { ...nothing, pending: [pending('p', 0), pending('q', 0)] }
-  const noted = noteSent(progress, times, [{ ...pending('p', 0), sentMs: noon + 7 }])
-  expect(noted.pending).toEqual([pending('q', 0)])
-  expect([noted.sent, times.get('chat')]).toEqual([{ p: { chat: at(7).text } }, at(7)])
+  const after = noteSent(progress, times, [{ ...noted, sentMs: noon + 7 }], profilesOf(0))
+  expect(after.pending).toEqual([pending('q', 0)])
+  expect([after.sent, times.get('chat')]).toEqual([{ p: { chat: at(7).text } }, at(7)])
+})
+
+test.for<[string, Pending, GoTime, GoTime]>([
+  ['of the state that the profile is in', noted, zeroTime, at(7)],
+  ['of a state that was left', { ...noted, transition: at(-9).text }, zeroTime, at(0)],
+  ['of a version that did not say which stay it is about', pending('p', 0), zeroTime, at(0)],
+  ['of a state that was left, and the original has sent it since', { ...noted, transition: at(-9).text }, at(3), at(3)],
+])('a message %s counts', ([, message, before, expected]) => {
+  const times = timesOf(before)
+  noteSent({ ...nothing, pending: [message] }, times, [{ ...message, sentMs: noon + 7 }], profilesOf(0))
+  expect(times.get('chat')).toEqual(expected)
+})
+
+test('what is sent after the state was left is no message of the next one, and takes nothing back', () => {
+  const schedule = createFor(oneshot, { delay: 1_000 })
+  const tell = { ...chat(), schedule }
+  const times = timesOf()
+  const left = addDue(nothing, times, [tell], 'p', data, noon + 1_000)
+  const inside: ProfileData = { transition: at(2_000), current: 'in-maintenance', previous: 'in-maintenance' }
+  const now = new Map([['p', inside]])
+  const late = left.pending.map((one) => ({ ...one, sentMs: noon + 2_500 }))
+  const next = addDue(noteSent(left, times, late, now), times, [tell], 'p', inside, noon + 3_000)
+  expect(next.pending).toMatchObject([{ state: 'in-maintenance', at: at(3_000).text }])
+  // The newer one goes first.
+  const both = addDue(left, times, [tell], 'p', inside, noon + 3_000)
+  const [older, newer] = both.pending.map((one) => ({ ...one, sentMs: noon + 4_000 }))
+  if (!(older && newer)) throw new Error('two should wait')
+  const done = noteSent(noteSent(both, times, [newer], now), times, [older], now)
+  expect([done.sent, times.get('chat')]).toEqual([{ p: { chat: at(4_000).text } }, at(4_000)])
+  expect(addDue(done, times, [tell], 'p', inside, noon + 9_000).pending).toEqual([])
+})
+
+test('one that repeats does not follow at once on one that waited for long', () => {
+  const tell = { ...chat(), schedule: createFor(periodic, { interval: 1_000 }) }
+  const times = timesOf()
+  const waiting = addDue(nothing, times, [tell], 'p', data, noon)
+  const late = waiting.pending.map((one) => ({ ...one, sentMs: noon + 5_000 }))
+  const sent = noteSent(waiting, times, late, profilesOf(0))
+  const stays = { ...data, previous: data.current }
+  expect(addDue(sent, times, [tell], 'p', stays, noon + 5_999).pending).toEqual([])
+  expect(addDue(sent, times, [tell], 'p', stays, noon + 6_000).pending).toHaveLength(1)
 })
 
 test.for<[string, GoTime, Progress['sent'], boolean, number]>([
@@ -101,5 +145,14 @@ test('more than twenty do not wait, and nothing of a profile that is gone', () =
   )
   expect(progress.pending).toHaveLength(20)
   expect(progress.pending.at(-1)?.profile).toBe('p')
-  expect(only(progress, new Set(['p']))).toEqual({ ...nothing, pending: [noted] })
+  expect(only(progress, new Set(['p']), timesOf(at(1)))).toEqual({ ...nothing, pending: [noted] })
+})
+
+test('when a profile that is gone was the last to send, that stays known: nobody else is silenced by it', () => {
+  const marks = { chat: at(5).text, mail: at(5).text, '&&overdue': at(5).text }
+  const progress = { ...nothing, pending: [pending('p', 0)], sent: { q: marks, r: { chat: at(4).text } } }
+  const times = timesOf(at(5))
+  const left = only(progress, new Set(['p']), times)
+  expect(left.sent).toEqual({ q: { chat: at(5).text } })
+  expect(letGo(left, times, () => true).pending).toHaveLength(1)
 })

@@ -4,7 +4,7 @@ import type { ProfileData } from './data.ts'
 import { type GoTime, goTimeOf, isZero, zeroTime } from './go-time.ts'
 import type { Pending, Progress } from './progress.ts'
 
-/** A message that went out, and when. */
+/** A message that went out or was given up, and when. */
 export interface Sent extends Pending {
   readonly sentMs: number
 }
@@ -26,16 +26,32 @@ export function instanceOf(
 }
 
 /** What was sent meanwhile is no longer pending. The original's list has one time per instance, ours one per profile too. */
-export function noteSent(progress: Progress, times: Times, sent: readonly Sent[]): Progress {
+export function noteSent(
+  progress: Progress,
+  times: Times,
+  sent: readonly Sent[],
+  profiles: ReadonlyMap<string, ProfileData>,
+): Progress {
   if (sent.length === 0) return progress
   const marks = structuredClone(progress.sent)
-  for (const { profile, instance, sentMs } of sent) {
-    const at = goTimeOf(sentMs)
-    times.set(instance, at)
-    marks[profile] = { ...marks[profile], [instance]: at.text }
+  for (const one of sent) {
+    const { profile, instance } = one
+    const ms = countsFromMs(one, profiles.get(profile))
+    // Never back: of two messages the older one may go out last.
+    if (ms > (times.get(instance)?.ms ?? 0)) times.set(instance, goTimeOf(ms))
+    const own = Date.parse(marks[profile]?.[instance] ?? one.at)
+    marks[profile] = { ...marks[profile], [instance]: goTimeOf(Math.max(ms, own)).text }
   }
   const pending = progress.pending.filter((one) => !sent.some((other) => isSame(one, other)))
   return { ...progress, pending, sent: marks }
+}
+
+/**
+ * While the profile stays where it was, from when it went out: what repeats does not follow at once on what was late.
+ * Once it has left, from when it was due, or the schedule would take it for a message of the state that came after.
+ */
+function countsFromMs({ at, transition, sentMs }: Sent, now: ProfileData | undefined): number {
+  return now !== undefined && transition === now.transition.text ? sentMs : Date.parse(at)
 }
 
 function isSame(one: Pending, other: Pending): boolean {
@@ -99,15 +115,23 @@ export function letGo(progress: Progress, times: Times, hasInstance: (pending: P
   return pending.length === progress.pending.length ? progress : { ...progress, pending }
 }
 
-/** Of profiles that the node no longer has, nothing is kept. */
-export function only(progress: Progress, profiles: ReadonlySet<string>): Progress {
+/**
+ * Of profiles that the node no longer has, nothing is kept but that a time in the original's list is theirs: it would
+ * pass for one that the original wrote, and silence the others.
+ */
+export function only(progress: Progress, profiles: ReadonlySet<string>, times: Times): Progress {
   const kept = <T>(record: Readonly<Record<string, T>>) =>
     Object.fromEntries(Object.entries(record).filter(([name]) => profiles.has(name)))
+  const sent = Object.entries(progress.sent).flatMap(([name, marks]): [string, Record<string, string>][] => {
+    if (profiles.has(name)) return [[name, marks]]
+    const listed = Object.entries(marks).filter(([instance, at]) => times.get(instance)?.text === at)
+    return listed.length === 0 ? [] : [[name, Object.fromEntries(listed)]]
+  })
   return {
     inFlight: kept(progress.inFlight),
     aborting: kept(progress.aborting),
     pending: progress.pending.filter(({ profile }) => profiles.has(profile)),
-    sent: kept(progress.sent),
+    sent: Object.fromEntries(sent),
   }
 }
 

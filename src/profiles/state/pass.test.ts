@@ -352,6 +352,47 @@ test('what was sent is noted in both places, and a shared instance tells of each
   )
 })
 
+test('of two that share an instance, the one whose message waits is told of when the other has left', async () => {
+  const each = (name: string) =>
+    steps(name, [[op, 'go', required]], '  maintenance-required:\n    notify: tell\n    transitions: []\n')
+  const machine = new Machine(file(each('p'), each('q')), { label: 'p--q' })
+  const pendingNow = () => readProgress(machine.node.metadata.annotations?.[progressAnnotation]).pending
+  machine.on.add('go')
+  await machine.passes(2)
+  machine.sent = pendingNow()
+    .filter(({ profile }) => profile === 'q')
+    .map((one) => ({ ...one, sentMs: machine.nowMs }))
+  await machine.pass()
+  machine.relabel({ [profileLabel]: 'p' })
+  await machine.passes(3)
+  expect(pendingNow().map(({ profile }) => profile)).toEqual(['p'])
+  machine.sent = pendingNow().map((one) => ({ ...one, sentMs: machine.nowMs }))
+  await machine.passes(2)
+  const { pending, sent } = readProgress(machine.node.metadata.annotations?.[progressAnnotation])
+  expect([pending, Object.keys(sent)], 'the one that is gone is forgotten').toEqual([[], ['p']])
+})
+
+test('a message that is sent after its state was left counts from when it was due', async () => {
+  const tells = (state: string, more: string) => `  ${state}:\n    notify: tell\n    transitions: ${more}\n`
+  const profile = steps(
+    'p',
+    [[op, 'go', required]],
+    tells(required, `[{check: a, next: ${inside}}]`) + tells(inside, '[]'),
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go')
+  await machine.passes(2)
+  machine.on.add('a')
+  await machine.pass()
+  const { pending } = readProgress(machine.node.metadata.annotations?.[progressAnnotation])
+  machine.sent = pending.map((one) => ({ ...one, sentMs: machine.nowMs + 500 }))
+  await machine.pass()
+  expect(machine.state('p')).toBe(inside)
+  expect(machine.node.metadata.annotations?.[dataAnnotation]).toContain(
+    '"Notifications":{"tell":"2026-03-01T12:00:02Z"}',
+  )
+})
+
 test('a transition to the same state does nothing, not even take', async () => {
   const machine = new Machine(file(steps('p', [[op, 'go && lease', op, 't1']])), { label: 'p' })
   machine.on.add('go')

@@ -122,11 +122,11 @@ class PassOfNode {
     this.#profiles = new Map(data.profiles)
     this.#times = new Map(data.notifications)
     const kept = letGo(
-      only(this.#progress, new Set(data.profiles.keys())),
+      only(this.#progress, new Set(data.profiles.keys()), this.#times),
       this.#times,
       (one) => instanceOf(config, one) !== undefined,
     )
-    this.#progress = noteSent(kept, this.#times, sent)
+    this.#progress = noteSent(kept, this.#times, sent, this.#profiles)
     this.#selected = new Set(profiles.map(({ name }) => name))
     for (const [profile, { next }] of Object.entries(this.#progress.inFlight)) {
       if (this.#selected.has(profile)) continue
@@ -190,6 +190,7 @@ class PassOfNode {
         hasChanged: data.previous !== state,
         inFlight: this.#progress.inFlight[name],
         occupiedBy: this.#occupantBeside(name, state),
+        labelTakers: this.#ports.config.labelTakers,
         context,
         isDryRun: this.#ports.isDryRun,
         onEntered: () => {
@@ -322,9 +323,10 @@ class PassOfNode {
   }
 
   #contextOf(profile: Profile, state: State, data: ProfileData): PassContext {
-    const { cluster, doors, nowMs, signal } = this.#ports
+    const { config, cluster, doors, nowMs, signal } = this.#ports
     const { ms: transitionMs } = data.transition
-    return { profile: profile.name, state, node: this.#draft, transitionMs, nowMs, cluster, doors, signal }
+    const { profiles: inFile } = config
+    return { profile: profile.name, state, node: this.#draft, transitionMs, nowMs, inFile, cluster, doors, signal }
   }
 
   #canWait(): boolean {

@@ -25,6 +25,8 @@ const inFlight = z.object({
   isTaken: z.boolean().default(true),
   /** The checks that found something free; before this was noted, all that can take something. */
   toTake: z.array(z.string()).optional(),
+  /** What the checks said, if some are asked again: those for a label that this one takes, and does not show yet. */
+  answers: z.array(z.boolean()).optional(),
 })
 
 const pending = z.object({

@@ -9,6 +9,7 @@ const config: ProfilesConfig = {
   requeueMs: 1,
   labelFilter: [],
   profiles: new Map(['default', 'a', 'b', '-b'].map((name) => [name, { name } as Profile])),
+  labelTakers: new Map(),
 }
 const earlier = goTimeOf(noon - 1_000)
 const stored = (states: Readonly<Record<string, string>>): MaintenanceData => ({

@@ -14,6 +14,11 @@ export interface Selection {
   readonly dropped: readonly { readonly name: string; readonly state: string }[]
 }
 
+/** The profiles that a node's label names; `default`, if there is none. */
+export function namesIn(label: string | undefined): ReadonlySet<string> {
+  return new Set((label || defaultProfile).split(profileSeparator).filter((name) => name !== ''))
+}
+
 /** Which profiles a node goes through, by the value of its label. */
 export function selectProfiles(
   label: string | undefined,
@@ -21,7 +26,7 @@ export function selectProfiles(
   data: MaintenanceData,
   nowMs: number,
 ): Selection {
-  const names = new Set((label || defaultProfile).split(profileSeparator).filter((name) => name !== ''))
+  const names = namesIn(label)
   const profiles = [...names].flatMap((name) => config.profiles.get(name) ?? [])
   const kept = new Map([...data.profiles].filter(([name]) => names.has(name)))
   // Attached now: it neither enters nor tells, and waits count from here.

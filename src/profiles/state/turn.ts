@@ -1,10 +1,20 @@
 import { profileOwner } from '../cordon-draft.ts'
-import { takesLabel } from '../label-locks.ts'
 import type { State } from '../names.ts'
-import type { Check, ClusterView, Named, PassContext, Profile, ProfileState, Transition, Trigger } from '../plugin.ts'
+import type {
+  Check,
+  ClusterView,
+  LabelTakers,
+  Named,
+  PassContext,
+  Profile,
+  ProfileState,
+  Transition,
+  Trigger,
+} from '../plugin.ts'
 import { evaluateAgain, evaluateChain, messageOf, whyNoLonger } from './evaluate-chain.ts'
 import type { InFlight } from './progress.ts'
 import type { ChainResult, Failure, TransitionResult } from './result.ts'
+import { isAskedAgain, whyLate } from './taken-label.ts'
 
 /** What a turn of one profile on a node ends with. The draft holds what its triggers changed. */
 export type TurnOutcome =
@@ -43,6 +53,7 @@ export interface TurnStart {
   readonly inFlight: InFlight | undefined
   /** Another profile of the node that is in maintenance, or on its way there. */
   readonly occupiedBy: string | undefined
+  readonly labelTakers: LabelTakers
   readonly context: PassContext
   readonly onEntered: () => void
   /** Nothing outside of the draft is touched. */
@@ -53,7 +64,7 @@ export async function takeTurn(start: TurnStart, ports: TurnPorts): Promise<Turn
   const { profile, state, inFlight, context, isDryRun } = start
   const here = profile.states[state]
   if (inFlight && isDryRun) return { outcome: { is: 'InFlight', inFlight }, transitions: [] }
-  if (inFlight) return { outcome: await resume(here, state, inFlight, context), transitions: [] }
+  if (inFlight) return resume(start, here, inFlight)
   if (start.hasChanged) {
     const entered = await runTriggers(here.enter, { sinceMs: context.transitionMs, isDryRun }, context)
     if (entered.is === 'Failed') return failed('enter', entered.cause)
@@ -98,7 +109,7 @@ async function decide(start: TurnStart, here: ProfileState, ports: TurnPorts): P
 
 /** The first transition that passed. What acts outside of the node is stored as in flight first. */
 async function begin(
-  { state, context, isDryRun }: TurnStart,
+  { state, labelTakers, context, isDryRun }: TurnStart,
   transition: Transition,
   index: number,
   transitions: readonly TransitionResult[],
@@ -110,22 +121,30 @@ async function begin(
   )
   const outside = transition.trigger.findIndex(({ instance }) => instance.isOutside)
   const isOutside = toTake.length > 0 || outside >= 0
-  const isLocking = takesLabel(transition)
+  const shownAfter = labelTakers.get(transition)
   // Others have to see at once what it takes from them, so that goes with the intention. Whoever has something to take outside
   // as well may be late for it.
-  const atOnce = isLocking && toTake.length === 0 ? transition.trigger.slice(0, outside) : []
+  const isAtOnce = shownAfter !== undefined && shownAfter <= outside && toTake.length === 0
+  const atOnce = isAtOnce ? transition.trigger.slice(0, outside) : []
   const first = isOutside ? atOnce : transition.trigger
   const ran = await runTriggers(first, { sinceMs: context.nowMs, isDryRun }, context)
   if (ran.is === 'Failed') return { ...failed('trigger', ran.cause), transitions }
   // Only what acts outside of the draft can need more time.
   if (ran.is === 'Retry') return { ...failed('trigger', ran.why), transitions }
   const { next, check } = transition
-  if (!isOutside) return { outcome: { is: 'Settled', next, why: check.expression }, transitions, takesLabel: isLocking }
+  if (!isOutside) {
+    const outcome = { is: 'Settled', next, why: check.expression } as const
+    return { outcome, transitions, takesLabel: shownAfter !== undefined }
+  }
   const since = new Date(context.nowMs).toISOString()
   const { transitionMs: fromSinceMs } = context
   const [trigger, isTaken] = [first.length, toTake.length === 0]
-  const inFlight = { from: state, next, transition: index, trigger, since, fromSinceMs, isTaken, toTake }
-  return { outcome: { is: 'InFlight', inFlight }, transitions, takesLabel: isLocking }
+  const isLater = shownAfter !== undefined && !isAtOnce && check.checks.some((each) => isAskedAgain(each, transition))
+  const inFlight = {
+    ...{ from: state, next, transition: index, trigger, since, fromSinceMs, isTaken, toTake },
+    ...(isLater ? { answers: answers.map(({ isPassed }) => isPassed) } : {}),
+  }
+  return { outcome: { is: 'InFlight', inFlight }, transitions, takesLabel: isAtOnce }
 }
 
 async function mayEnter(
@@ -152,18 +171,29 @@ function altersFinalizers({ states }: Profile): boolean {
   )
 }
 
-async function resume(
-  here: ProfileState,
-  state: State,
-  inFlight: InFlight,
-  context: PassContext,
-): Promise<TurnOutcome> {
+async function resume(start: TurnStart, here: ProfileState, inFlight: InFlight): Promise<Turn> {
   const transition = here.transitions[inFlight.transition]
+  const shownAfter = (transition && start.labelTakers.get(transition)) ?? 0
+  // Whoever shows its label is seen by all others, and asks no more: it would have to leave the label behind.
+  const answers = inFlight.trigger < shownAfter ? inFlight.answers : undefined
+  const outcome = await carryOn(start, transition, inFlight, answers)
+  const isShown = outcome.is === 'Settled' || (outcome.is === 'InFlight' && outcome.inFlight.trigger >= shownAfter)
+  return { outcome, transitions: [], takesLabel: answers !== undefined && isShown }
+}
+
+async function carryOn(
+  { state, context }: TurnStart,
+  transition: Transition | undefined,
+  inFlight: InFlight,
+  answers: InFlight['answers'],
+): Promise<TurnOutcome> {
   const { next, fromSinceMs = context.transitionMs } = inFlight
   if (inFlight.from !== state || fromSinceMs !== context.transitionMs)
     return { is: 'Lost', next, why: 'the profile has changed its state since, by somebody else' }
   if (transition?.next !== next || inFlight.trigger > transition.trigger.length)
     return { is: 'Lost', next, why: 'the file no longer has this transition' }
+  const why = answers && (await whyLate(transition, answers, context))
+  if (why !== undefined) return { is: 'Lost', next, why }
   if (!inFlight.isTaken)
     try {
       for (const { name, instance } of takers(transition))

@@ -13,7 +13,7 @@ export const anyLabel = checkPlugin({
   create: ({ key, value }) => ({
     // `!anyLabel` of this label lets one node in at a time, which holds only if they ask one after the other.
     isShared: key === stateLabel,
-    asksForLabel: key,
+    asksForLabel: { key, value },
     check({ cluster }) {
       for (const { metadata } of cluster.nodes()) if (fits(metadata.labels, key, value)) return answer(true)
       return answer(false, { reason: `no node has the label ${key}${value === '' ? '' : `=${value}`}` })

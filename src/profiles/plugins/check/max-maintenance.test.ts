@@ -139,10 +139,14 @@ describe('groups', () => {
 })
 
 describe('a state label that somebody edited', () => {
+  const labels = { [profileLabel]: 'p' }
   const profiles = { p: { state: 'in-maintenance', sinceMs: noon - 20_000 } } as const
 
   test.for([undefined, '', 'operational', 'nonsense'])('to %j: what is stored counts', (label) => {
-    const node = nodeOf('n', { labels: label === undefined ? {} : { [stateLabel]: label }, profiles })
+    const node = nodeOf('n', {
+      labels: { ...labels, ...(label === undefined ? {} : { [stateLabel]: label }) },
+      profiles,
+    })
     expect(ask({ max: 1 }, [node])).toMatchObject({ isPassed: false })
     expect(ask({ max: 1, skipAfter: 5_000 }, [node])).toMatchObject({ isPassed: true })
   })
@@ -155,7 +159,7 @@ describe('a state label that somebody edited', () => {
   test('a profile that was in maintenance, and is no longer, does not count', () => {
     const data =
       '{"Profiles":{"p":{"Transition":"2026-03-01T11:00:00Z","Current":"operational","Previous":"in-maintenance"}}}'
-    expect(ask({ max: 1 }, [nodeOf('n', { annotations: { [dataAnnotation]: data } })])).toMatchObject({
+    expect(ask({ max: 1 }, [nodeOf('n', { labels, annotations: { [dataAnnotation]: data } })])).toMatchObject({
       isPassed: true,
     })
   })
@@ -165,9 +169,18 @@ describe('a state label that somebody edited', () => {
       '{"LastTransition":"2026-03-01T11:00:00Z","ProfileStates":{"p":"in-maintenance"}}',
       '{"Profiles":{"p":{"Transition":"2026-03-01T11:00:00Z","Current":"in\\u002dmaintenance"}}}',
     ])
-      expect(ask({ max: 1 }, [nodeOf('n', { annotations: { [dataAnnotation]: data } })])).toMatchObject({
+      expect(ask({ max: 1 }, [nodeOf('n', { labels, annotations: { [dataAnnotation]: data } })])).toMatchObject({
         isPassed: false,
       })
+  })
+
+  test('what a profile left behind that the file no longer has does not count, though the label names it', () => {
+    const node = nodeOf('n', { labels: { [profileLabel]: 'p--new', [stateLabel]: 'operational' }, profiles })
+    const pass = passOf({ nodes: [node], nowMs: noon })
+    const check = (...inFile: string[]) =>
+      createFor(maxMaintenance, { max: 1 }).check({ ...pass, inFile: new Set(inFile) })
+    expect(check('default', 'p', 'new')).toMatchObject({ isPassed: false })
+    expect(check('default', 'new')).toMatchObject({ isPassed: true })
   })
 })
 

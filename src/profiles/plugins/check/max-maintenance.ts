@@ -30,12 +30,12 @@ export const maxMaintenance = checkPlugin({
     const labels = groupLabel === '' || groupBy.includes(groupLabel) ? groupBy : [...groupBy, groupLabel]
     return {
       isShared: true,
-      check({ node, cluster, nowMs }) {
+      check({ node, inFile, cluster, nowMs }) {
         const group = groupOf(node.labels, labels)
         const isAlike = ({ metadata }: NodeObject) =>
           group.every(([label, value]) => textAt(metadata.labels, label) === value)
         const isCounted = (other: NodeObject) =>
-          isInMaintenance(other) &&
+          isInMaintenance(other, inFile) &&
           (profile === '' || namesProfile(other, profile)) &&
           isAlike(other) &&
           (skipAfter === 0 || isYounger(other, profile, nowMs - skipAfter))

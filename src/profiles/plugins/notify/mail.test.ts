@@ -98,6 +98,13 @@ test.for([
   expect(mails).toEqual([])
 })
 
+test('one of two receivers that is refused is a remark, and no reason to send it again', async (context) => {
+  const RCPT = (line: string) => (line.includes('to2@') ? `550 no ${line}` : '250 ok')
+  const { port, mails } = await startSmtp(context, { answers: { RCPT } })
+  expect(await send({ address: `127.0.0.1:${port}` })).toBe('the mail server refused 1 of 2 receivers')
+  expect(mails).toHaveLength(1)
+})
+
 test('one that does not answer is given up after ten seconds', async (context) => {
   const { port, heard } = await startSmtp(context, { answers: { EHLO: () => '' } })
   const clock = new FakeClock()

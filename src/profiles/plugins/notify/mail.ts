@@ -33,7 +33,7 @@ export const mail: Plugin<Notifier, typeof fields> = {
       async send(context, doors, signal) {
         const [text] = await writeTexts([textOf], context, doors, signal)
         const whole = { ...letter, text }
-        mustBeDelivered(await inTime((within) => postMail(whole, within), doors.clock, signal))
+        return mustBeDelivered(await inTime((within) => postMail(whole, within), doors.clock, signal))
       },
     }
   },

@@ -12,7 +12,8 @@ export class NotSent extends Error {
   }
 }
 
-/** Expected outcomes of sending are values; for whoever runs notifiers they are errors. */
-export function mustBeDelivered(delivery: Delivery): void {
+/** Expected outcomes of sending are values; for whoever runs notifiers they are errors. Answers what is to be remarked. */
+export function mustBeDelivered(delivery: Delivery): string | undefined {
   if (!delivery.isDelivered) throw new NotSent(delivery.why, delivery.isWorthRetry)
+  return delivery.remark
 }

@@ -62,7 +62,7 @@ class SlackThread implements Notifier {
     this.#message = messageOf('message', config.message)
   }
 
-  async send(context: NotifyContext, doors: PluginDoors, signal: AbortSignal): Promise<void> {
+  async send(context: NotifyContext, doors: PluginDoors, signal: AbortSignal): Promise<undefined> {
     // Both first: a thread without an answer would be of no use.
     const texts = await writeTexts([this.#title, this.#message], context, doors, signal)
     const [title, text] = [this.#text(texts[0]), this.#text(texts[1])]

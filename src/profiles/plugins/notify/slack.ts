@@ -30,7 +30,7 @@ export const slack: Plugin<Notifier, typeof fields> = {
         const [text] = await writeTexts([textOf], context, doors, signal)
         const body = { text, channel }
         const send = (within: AbortSignal) => post({ whose: 'hook', url, body, judge }, within)
-        mustBeDelivered(await inTime(send, doors.clock, signal))
+        return mustBeDelivered(await inTime(send, doors.clock, signal))
       },
     }
   },
