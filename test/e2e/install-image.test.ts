@@ -57,7 +57,7 @@ describe.skipIf(!hasDebootstrap)('the image (needs debootstrap)', () => {
   test.skipIf(!isRoot)(
     'has a Node that can be told to ask through a proxy (needs root for chroot)',
     async (context) => {
-      const { environment, inside } = await unpacked(context)
+      const { inside } = await unpacked(context)
       const asked: (string | undefined)[] = []
       const proxy = createServer().on('connect', ({ url }, socket) => {
         asked.push(url)
@@ -69,7 +69,7 @@ describe.skipIf(!hasDebootstrap)('the image (needs debootstrap)', () => {
       // As `src/main/env-proxy.ts` does it.
       const obey = "(await import('node:http')).setGlobalProxyFromEnv(process.env)"
       const ask = "for (const url of ['https://a.invalid/', 'https://b.svc/']) await fetch(url).catch(() => undefined)"
-      const env = { ...environment, HTTPS_PROXY, NO_PROXY: '.svc' }
+      const env = { HTTPS_PROXY, NO_PROXY: '.svc' }
       const node = await inside(['/usr/local/bin/node', '--input-type=module', '--eval', `${obey}; ${ask}`], env)
       expect(node).toMatchObject({ code: 0, stderr: '' })
       expect(asked).toEqual(['a.invalid:443'])
@@ -90,12 +90,13 @@ async function unpacked(context: TestContext) {
     archive,
     blobPath(config.digest),
   )
-  // Not the PATH, by which chroot itself is found.
-  const variables = settings.Env.filter((line) => !line.startsWith('PATH='))
-  const environment = Object.fromEntries(variables.map((line) => line.split('=', 2) as [string, string]))
-  const inside = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    run(['chroot', '--userspec=65532:65532', root, ...argv], { env })
-  return { root, environment, inside }
+  // Nothing of this machine's own environment. The PATH is not the image's, because chroot itself is found by it.
+  const own = settings.Env.filter((line) => !line.startsWith('PATH='))
+  const inside = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const variables = [`PATH=${process.env['PATH']}`, ...own, ...Object.entries(env).map((pair) => pair.join('='))]
+    return run(['env', '-i', ...variables, 'chroot', '--userspec=65532:65532', root, ...argv])
+  }
+  return { root, inside }
 }
 
 function blobPath(digest: string): string {
