@@ -1,6 +1,6 @@
 export { BlockerBoard } from './blockers/index.ts'
 export { decideLedger, type LedgerDecision, type LedgerWorld } from './decide-ledger.ts'
-export { decideRequest } from './decide-request.ts'
+export { decideRequest, windowBypassed } from './decide-request.ts'
 export { letOurLocksGo } from './foreign-lock-turn.ts'
 export { foreignLock } from './foreign-locks.ts'
 export { Heartbeats } from './heartbeats.ts'

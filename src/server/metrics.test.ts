@@ -35,7 +35,12 @@ function sources(figures: Figures): MetricSources {
 }
 
 const busy: Figures = {
-  requests: [{ status: { phase: 'Granted' } }, { status: { phase: 'Queued' } }, { status: { phase: 'Queued' } }, {}],
+  requests: [
+    { status: { phase: 'Granted', history: [{ reason: 'WindowBypassed' }] } },
+    { status: { phase: 'Queued' } },
+    { status: { phase: 'Queued' } },
+    {},
+  ],
   budget: {
     status: { slots: [{}, {}], limits: [{ name: 'cluster', max: 3, out: 2, withoutSlot: [] }] },
   },
@@ -73,6 +78,10 @@ test('every figure is told', async () => {
     fettle_maintenance_requests{phase="Granted"} 1
     fettle_maintenance_requests{phase="Queued"} 2
     fettle_maintenance_requests{phase="New"} 1
+
+    # HELP fettle_window_bypasses MaintenanceRequests that went outside their windows, because a person said so (spec.bypassWindow); kept as long as they are
+    # TYPE fettle_window_bypasses gauge
+    fettle_window_bypasses 1
 
     # HELP fettle_slots_held Nodes that hold a slot of the budget
     # TYPE fettle_slots_held gauge

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Registry } from 'prom-client'
-import { budgetName } from '../api/index.ts'
+import { budgetName, type MaintenanceRequest } from '../api/index.ts'
 import type { RequestCounters, SharedCaches } from '../kube/index.ts'
 import type { NotifyCount } from '../notify/index.ts'
-import type { QueueViews } from '../queue/index.ts'
+import { type QueueViews, windowBypassed } from '../queue/index.ts'
 
 /** Where the figures come from. Gauges are filled when somebody asks, so that nobody asking costs nothing. */
 export interface MetricSources {
@@ -163,6 +163,16 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     fill: (gauge, { views }) => {
       gauge.reset()
       for (const request of views.requests.values()) gauge.inc({ phase: request.status?.phase ?? 'New' })
+    },
+  },
+  {
+    name: 'fettle_window_bypasses',
+    help: 'MaintenanceRequests that went outside their windows, because a person said so (spec.bypassWindow); kept as long as they are',
+    labels: [],
+    fill: (gauge, { views }) => {
+      const isPast = ({ status }: MaintenanceRequest) =>
+        status?.history?.some(({ reason }) => reason === windowBypassed)
+      gauge.set([...views.requests.values()].filter(isPast).length)
     },
   },
   {
