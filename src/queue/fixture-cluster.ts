@@ -18,8 +18,10 @@ import {
 import type { NodeObject, PodObject } from '../kube/index.ts'
 import { drainPlan } from './decide-drain.ts'
 import { decideLedger, type LedgerDecision } from './decide-ledger.ts'
+import { isRestored } from './decide-releases.ts'
 import { decideRequest } from './decide-request.ts'
 import { nodeInfo } from './fixture-world.ts'
+import { isTakenBack } from './health.ts'
 import { emptyLedger, slotOf, withClaim, withoutSlot, withRelease, withSlot } from './ledger.ts'
 import { cordonOwner, finalizer } from './names.ts'
 import { unavailability } from './node-facts.ts'
@@ -231,10 +233,13 @@ export class FixtureCluster {
         status.host?.permission === 'Present',
     )
     if (cutOff) this.faults.push(`${request.metadata.name} rebooted the node under the work of ${cutOff.metadata.name}`)
+    const conditions = node?.status?.conditions?.map((one) =>
+      one.type === 'Ready' ? { ...one, lastTransitionTime: this.now } : one,
+    )
     if (node)
       this.put(`node/${node.metadata.name}`, {
         ...node,
-        status: { ...node.status, nodeInfo: nodeInfo(machine.bootID) },
+        status: { ...node.status, nodeInfo: nodeInfo(machine.bootID), ...(conditions ? { conditions } : {}) },
       })
   }
 
@@ -393,14 +398,20 @@ export class FixtureCluster {
       const node = this.node(name)
       return node !== undefined && isCordonedBy(node, cordonOwner)
     }
+    const isBack = (name: string) => {
+      const node = this.node(name)
+      return node === undefined || isRestored(node)
+    }
     const claims = decision.claims.filter(({ request: name, node, nodeUID }) => {
       const request = this.request(name)
       return isThere(node, nodeUID) && request !== undefined && wantsOut(request)
     })
     const releases = decision.releases.filter(({ request: name, node, nodeUID, isLast }) => {
       if (!isThere(node, nodeUID)) return true
-      const phase = this.request(name)?.status?.phase
-      return (phase === 'Finishing' || phase === 'Done') && (!isLast || !isCordoned(node))
+      const request = this.request(name)
+      const phase = request?.status?.phase
+      if (!request || (phase !== 'Finishing' && phase !== 'Done')) return false
+      return !isLast || (isBack(node) && (phase === 'Done' || isTakenBack(request)))
     })
     const putBack = decision.putBack.filter(({ node, nodeUID, requests }) => {
       const holds = requests.some((name) => {
@@ -409,7 +420,7 @@ export class FixtureCluster {
       })
       return isThere(node, nodeUID) && (holds || (requests.length === 0 && isCordoned(node)))
     })
-    const ended = decision.ended.filter(({ node, nodeUID }) => !isThere(node, nodeUID) || !isCordoned(node))
+    const ended = decision.ended.filter(({ node, nodeUID }) => !isThere(node, nodeUID) || isBack(node))
     const checked = { claims, releases, putBack, ended }
     const parts = ['claims', 'releases', 'putBack', 'ended'] as const
     if (parts.every((part) => checked[part].length === decision[part].length)) return decision.next
@@ -440,6 +451,13 @@ export class FixtureCluster {
       if (new Set(next.slots.map((slot) => slot[field])).size < next.slots.length)
         this.faults.push(`two slots have the same ${field}`)
     for (const { token } of next.slots) if (token >= next.nextToken) this.faults.push(`token ${token} is given again`)
+    const listed = new Set(next.slots.flatMap(({ requests }) => requests))
+    for (const name of [...before.values()].flatMap(({ requests }) => requests)) {
+      const { spec, status } = this.request(name) ?? {}
+      const isAtWork = status?.host?.permission === 'Present' && !status.released && status.phase !== 'Done'
+      if (isAtWork && !listed.has(name) && this.node(spec?.nodeName ?? '')?.metadata.uid === spec?.nodeUID)
+        this.faults.push(`the slot of ${name} is freed while its permission lies on the host`)
+    }
   }
 
   #sync(lag: string | undefined): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type MaintenanceRequest, requestVerbs, verbAnnotations } from '../api/index.ts'
-import { hasStopTaint, isCordonedBy } from '../drain/index.ts'
+import { hasStopTaint, isCordonedBy, isCordonLeftOver } from '../drain/index.ts'
 import { type Fate, FixtureCluster } from './fixture-cluster.ts'
 import { budget, node, pod, request } from './fixture-world.ts'
 import { cordonOwner } from './names.ts'
@@ -13,6 +13,7 @@ const nodeNames = ['a', 'b', 'c'] as const
 const hour = 3_600_000
 const shipper = { namespace: 'shop', name: 'log' }
 const ofShipper = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'log', uid: 'log', controller: true }]
+const ownName = `cordon.fettle.dev/${cordonOwner}`
 const inProgress = 'weave.works/kured-reboot-in-progress'
 
 const requestSeeds = fc.record({
@@ -87,7 +88,7 @@ function requestOf(name: string, one: ClusterSeed['requests'][number]): Maintena
     spec: {
       source: { kind: isHost ? 'File' : 'Person', key: one.key },
       work: one.work as MaintenanceRequest['spec']['work'],
-      service: one.isCordoning || isHost ? { cordon: true, drain: true } : { cordon: false, drain: false },
+      service: one.isCordoning ? { cordon: true, drain: true } : { cordon: false, drain: false },
       windows: one.inWindow ? ['night'] : [],
       drain: { onDeadline: one.onDeadline as 'Hold' },
       priority: one.priority,
@@ -99,7 +100,7 @@ function requestOf(name: string, one: ClusterSeed['requests'][number]): Maintena
 const deeds = [
   ...['ledger', 'ledger', 'ledger', 'request', 'request', 'request', 'request', 'request', 'request', 'agent', 'agent'],
   ...['deliver', 'time', 'time', 'return', 'delete', 'verb', 'uncordon', 'unready', 'ready', 'fail', 'agent'],
-  ...['freeze', 'thaw', 'max', 'loseLedger', 'oldLedger', 'dropNode', 'dropCordon', 'lie', 'vanish'],
+  ...['freeze', 'thaw', 'max', 'loseLedger', 'oldLedger', 'dropNode', 'dropCordon', 'dropName', 'lie', 'vanish'],
 ] as const
 const steps = fc.record({
   deed: fc.constantFrom(...deeds),
@@ -160,6 +161,11 @@ function happen(
     case 'dropCordon':
       if (seen) cluster.put(`node/${nodeName}`, { ...seen, spec: {}, metadata: { ...seen.metadata, annotations: {} } })
       return
+    case 'dropName': {
+      const { [ownName]: _, ...annotations } = seen?.metadata.annotations ?? {}
+      if (seen) cluster.put(`node/${nodeName}`, { ...seen, metadata: { ...seen.metadata, annotations } })
+      return
+    }
     case 'unready':
     case 'ready': {
       const ready = {
@@ -283,17 +289,17 @@ test('whatever happens, the queue comes to rest, keeps its limits on the way, an
       ])
       for (const one of cluster.nodes) {
         const says = one.status?.conditions?.some(({ reason }) => reason === 'FettleMaintenance') ?? false
-        const bears = isCordonedBy(one, cordonOwner) || hasStopTaint(one, cordonOwner) || says
+        const bears = isCordonedBy(one, cordonOwner) || hasStopTaint(one, cordonOwner) || says || isCordonLeftOver(one)
         if (bears && !held.has(one.metadata.uid ?? ''))
           throw new Error(`${one.metadata.name} was left behind: ${textOf(cluster)}`)
         // With the cordon somebody took away what was noted of them.
-        const isNoteLost = story.some(({ deed }) => deed === 'dropCordon')
+        const isNoteLost = story.some(({ deed }) => deed === 'dropCordon' || deed === 'dropName')
         const isMarked =
           one.metadata.annotations?.[inProgress] !== undefined || one.metadata.labels?.['state'] === 'out'
         if (isMarked && !isNoteLost && !held.has(one.metadata.uid ?? ''))
           throw new Error(`${one.metadata.name} still bears marks: ${textOf(cluster)}`)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: Number(process.env['FETTLE_QUEUE_CASES'] ?? 150) },
   )
 })
