@@ -3,7 +3,7 @@ import { describe, expect, type TestContext, test } from 'vitest'
 import { type Lease, type NodeObject, type PodObject, resources } from '../../src/kube/index.ts'
 import type { Fields } from '../../src/profiles/fields.ts'
 import { createFor, nodeOf, passOf } from '../../src/profiles/fixture-pass.ts'
-import { dataAnnotation, stateLabel } from '../../src/profiles/names.ts'
+import { dataAnnotation, profileLabel, stateLabel } from '../../src/profiles/names.ts'
 import type { Check, ClusterView, PassContext, Plugin } from '../../src/profiles/plugin.ts'
 import { affinity } from '../../src/profiles/plugins/check/affinity.ts'
 import { maxMaintenance } from '../../src/profiles/plugins/check/max-maintenance.ts'
@@ -160,7 +160,8 @@ test('affinity: a node with pods that prefer operational nodes waits for one wit
 
 test('maxMaintenance: a label that somebody took away does not make room', async (context) => {
   const ground = await prepareQueue(context)
-  const [one, other] = [await ground.addNode({ labels: { [stateLabel]: 'in-maintenance' } }), await ground.addNode()]
+  const labels = { [stateLabel]: 'in-maintenance', [profileLabel]: 'block' }
+  const [one, other] = [await ground.addNode({ labels }), await ground.addNode()]
   await setState(ground, one, 'in-maintenance')
   const ask = async () => {
     const cluster = await viewOf(ground)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { EvictionPace } from '../../src/drain/index.ts'
 import { EventRecorder, isConflict, type KubeObject, resources } from '../../src/kube/index.ts'
 import type { ConfigOf } from '../../src/profiles/fields.ts'
 import { createFor, passOf } from '../../src/profiles/fixture-pass.ts'
@@ -32,10 +33,11 @@ function triggerOn(ground: QueueGround, node: string, config: Partial<ConfigOf<t
     reportingController: 'maintenance',
     reportingInstance: 'e2e',
   })
+  const evictions = new EvictionPace(Math.random)
   const step = async (): Promise<TriggerOutcome> => {
     const stored = await ground.node(node)
     const pass = passOf({ node: stored, pods: await ground.podsOn(node), nowMs: Date.now(), client: admin, signal })
-    const doors = { ...pass.doors, events: recorder }
+    const doors = { ...pass.doors, events: recorder, evictions }
     const outcome = await trigger.run({ ...pass, doors, sinceMs, cordonOwner: 'profile-p' })
     const body = patchOf(pass.node)
     try {
