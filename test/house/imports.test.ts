@@ -72,3 +72,8 @@ for (const path of sourceFiles(join(root, 'src'))) {
 test('imports go down the list of rooms only, and through their doors', () => {
   expect(breaches).toEqual([])
 })
+
+test('the map of the house in CONTRIBUTING.md shows every room', () => {
+  const map = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
+  expect(Object.keys(mayImport).filter((room) => !map.includes(`| \`src/${room}\``))).toEqual([])
+})
