@@ -66,6 +66,7 @@ export {
 } from './kinds.ts'
 export { type LeaderTerm, NotLeaderError } from './lease/leader-term.ts'
 export { type LeaderEvent, type LeaderOptions, type LeaseTimes, runAsLeader } from './lease/lease.ts'
+export { LeaseWitness } from './lease/lease-witness.ts'
 export { type ClientOptions, type ConnectedClient, connect } from './request/client.ts'
 export type { RequestCounters, RequestObserver, RequestSample } from './request/counters.ts'
 export { fencedClient } from './request/fenced-client.ts'

@@ -8,6 +8,7 @@ import {
   type LeaderEvent,
   type LeaderTerm,
   type Lease,
+  LeaseWitness,
   resources,
   runAsLeader,
   type SharedCaches,
@@ -58,6 +59,7 @@ export class Profiles {
   readonly #lease
   readonly #turn: ProfilesTurn
   readonly #elsewhere: OriginalElsewhere
+  readonly #witness: LeaseWitness
   readonly #workloads
 
   constructor(path: string, settings: ControllerSettings, doors: ProfilesDoors) {
@@ -68,6 +70,7 @@ export class Profiles {
     this.#turn = new ProfilesTurn(this.#lease, log)
     const leases = caches.of<Lease>({ resource: resources.leases, fieldSelector: `metadata.name=${originalLease}` })
     this.#elsewhere = new OriginalElsewhere(leases, settings.originalLeaseNamespace, systemClock)
+    this.#witness = new LeaseWitness(leases, this.#lease, systemClock)
     this.#file = new ConfigFile(path, { plugins, clock: systemClock, env: () => process.env, signal })
     const cacheOf = (resource: (typeof resources)[keyof typeof resources]) =>
       caches.of<WorkloadObject>({ resource, trim: onlyWhatIsCounted })
@@ -128,6 +131,8 @@ export class Profiles {
       lease: this.#lease,
       identity: leaseIdentity(process.env['POD_NAME'] ?? hostname()),
       signal,
+      // Both leases fall silent with a leader that dies, so both are waited for at once.
+      witness: this.#witness,
       onEvent: (event: LeaderEvent) => this.#turn.note(event),
     }
     try {

@@ -52,7 +52,7 @@ export class LeaseKeeper {
     // Another candidate created it in the same moment; the next look sees what it made.
     if (!lease) return this.#durationMs
     const now = this.#options.clock.monotonic()
-    this.#seen = observe(this.#seen, lease, now)
+    this.#seen = observe(this.#seen ?? this.#options.witness?.seen(), lease, now)
     return waitBeforeTaking(lease, this.identity, this.#seen, this.#durationMs, now)
   }
 

@@ -1,15 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import { FakeClock } from '../../time/fake-clock.ts'
+import type { CacheHandler } from '../cache/subscriber.ts'
+import type { Lease } from '../kinds.ts'
 import { FakeLeaseServer, type Fate } from './fake-lease-server.ts'
 import type { LeaderTerm } from './leader-term.ts'
 import { type LeaderEvent, type LeaderOptions, runAsLeader } from './lease.ts'
 import { releasedAnnotation } from './lease-record.ts'
+import { LeaseWitness } from './lease-witness.ts'
 
 /** The Lease as a chart installs it: free from the first second. */
 function installed(): FakeLeaseServer {
   const server = new FakeLeaseServer()
   server.create({ metadata: { name: 'fettle', namespace: 'fettle', annotations: { [releasedAnnotation]: '0' } } })
   return server
+}
+
+/** What a cache tells of Leases. */
+class Watch {
+  readonly #handlers: CacheHandler<Lease>[] = []
+
+  subscribe(handler: CacheHandler<Lease>): () => void {
+    this.#handlers.push(handler)
+    return () => undefined
+  }
+
+  show(object: Lease): void {
+    for (const handler of this.#handlers) handler({ type: 'added', object })
+  }
 }
 
 function candidate(server: FakeLeaseServer, clock: FakeClock, options: Partial<LeaderOptions> = {}) {
@@ -89,6 +106,39 @@ describe('becoming the leader', () => {
     expect(a.term()?.isSafe()).toBe(false)
     expect(b.term()?.isSafe()).toBe(true)
     expect(b.term()?.token).toBeGreaterThan(a.term()?.token ?? 0)
+  })
+
+  test('whoever has watched the Lease before need not watch it anew: only what is still the same counts', async () => {
+    const [server, clock] = [installed(), new FakeClock()]
+    const watch = new Watch()
+    const witness = new LeaseWitness(watch, { namespace: 'fettle', name: 'fettle' }, clock)
+    const a = candidate(server, clock)
+    await clock.advance(3_001)
+    watch.show(server.get())
+    a.state.fate = 'lost before'
+    await clock.advance(10_000)
+    const b = candidate(server, clock, { identity: 'b', witness })
+    await clock.advance(4_999)
+    expect(b.terms).toEqual([])
+    await clock.advance(1_001)
+    expect([a.term()?.isSafe(), b.term()?.isSafe()]).toEqual([false, true])
+  })
+
+  test('a watch that stands still is no witness: a Lease that was renewed meanwhile is waited for from the first look on', async () => {
+    const [server, clock] = [installed(), new FakeClock()]
+    const watch = new Watch()
+    const witness = new LeaseWitness(watch, { namespace: 'fettle', name: 'fettle' }, clock)
+    const a = candidate(server, clock)
+    await clock.advance(0)
+    watch.show(server.get())
+    watch.show({ metadata: { namespace: 'fettle', name: 'another' } })
+    await clock.advance(60_000)
+    a.state.fate = 'hangs'
+    const b = candidate(server, clock, { identity: 'b', witness })
+    await clock.advance(14_999)
+    expect(b.terms).toEqual([])
+    await clock.advance(1)
+    expect(b.term()?.isSafe()).toBe(true)
   })
 
   test('who waits is told for whom: once, and again when it is somebody else, or after trouble', async () => {

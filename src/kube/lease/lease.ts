@@ -2,6 +2,7 @@ import type { Clock } from '../../time/index.ts'
 import type { KubeClient } from '../door.ts'
 import { type LeaderTerm, momentOf, Term } from './leader-term.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import type { LeaseWitness } from './lease-witness.ts'
 
 export interface LeaseTimes {
   /** How long others wait after the last sign of life. Default 15 s. */
@@ -24,6 +25,8 @@ export interface LeaderOptions extends Partial<LeaseTimes> {
   readonly signal: AbortSignal
   /** Give the Lease back at the end, so that the next one need not wait. Default true. */
   readonly releaseOnStop?: boolean
+  /** Has watched the Lease since before this candidacy. */
+  readonly witness?: Pick<LeaseWitness, 'seen'>
   readonly onEvent?: (event: LeaderEvent) => void
 }
 
