@@ -29,7 +29,7 @@ test.for([
 test('a profile that is operational still, and drains the node already, is under way', () => {
   const { metadata } = nodeWith({ a: 'operational', b: 'operational' })
   const since = '2026-03-01T12:00:00Z'
-  const inFlight = { b: { from: 'operational', next: 'in-maintenance', transition: 0, trigger: 0, since } }
+  const inFlight = { b: { from: 'operational', next: 'in-maintenance', check: 'go', triggers: [], trigger: 0, since } }
   const annotations = { ...metadata.annotations, [progressAnnotation]: JSON.stringify({ inFlight }) }
   const node = { metadata: { ...metadata, annotations } }
   expect(abortable(node, undefined)).toEqual({ names: ['b'] })

@@ -17,7 +17,7 @@ import {
   type Resource,
   resources,
 } from '../kube/index.ts'
-import { isProfileOwner } from '../profiles/index.ts'
+import { isProfileOwner, progressAnnotation, withoutWays } from '../profiles/index.ts'
 import { finalizer, letOurLocksGo, queuedTaintPatch } from '../queue/index.ts'
 import { CliFault } from './context.ts'
 import { controllerName, selectorLabels } from './install-names.ts'
@@ -139,6 +139,11 @@ async function restoreNodes(client: KubeClient, { finished }: EmptyQueueSettings
           const body = queuedTaintPatch(node, false)
           if (body) await client.patch(resources.nodes, { name }, { type: 'merge', body })
         })
+      if (waysPatch(listed))
+        await withFreshObject<NodeObject>(client, resources.nodes, name, async (node) => {
+          const body = waysPatch(node)
+          if (body) await client.patch(resources.nodes, { name }, { type: 'merge', body })
+        })
       // Profiles last: what they hold stays out, although others give it back.
       for (const owner of cordonOwners(listed).sort((a, b) => Number(isProfileOwner(a)) - Number(isProfileOwner(b)))) {
         const isOnItsWay = isProfileOwner(owner)
@@ -154,6 +159,14 @@ async function restoreNodes(client: KubeClient, { finished }: EmptyQueueSettings
         )
       }
     }
+}
+
+/** Whoever installs Fettle again, weeks later, must not find transitions that it would go on with. */
+function waysPatch({ metadata: { uid, resourceVersion, annotations } }: NodeObject): object | undefined {
+  const before = annotations?.[progressAnnotation]
+  const after = withoutWays(before)
+  if (before === after) return undefined
+  return { metadata: { uid, resourceVersion, annotations: { [progressAnnotation]: after ?? null } } }
 }
 
 /** Takes our finalizer off, and no other, and deletes. Answers how many there were. */

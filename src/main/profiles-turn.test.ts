@@ -16,7 +16,7 @@ test('who waits says for whom, once, and no longer when it begins', () => {
   expect([turn.isActive, turn.remarks()]).toEqual([false, []])
   for (let i = 0; i < 3; i++) turn.note({ type: 'waits', holder: 'maintenance-controller-7d9f_1234' })
   expect([turn.isActive, turn.remarks(), said]).toEqual([false, [waits], [waits]])
-  turn.note({ type: 'acquired', token: 1, identity: 'me' })
+  turn.note({ type: 'acquired', token: 1, identity: 'me', before: '' })
   turn.begin()
   expect([turn.isActive, turn.remarks()]).toEqual([true, []])
   turn.note({ type: 'ended', token: 1, reason: new Error('over') })
@@ -39,7 +39,7 @@ test('who may not even look at the lease says why, and waits', () => {
 
 test('trouble of one who acts is told, and does not make it wait', () => {
   const { turn, said } = turnOf()
-  turn.note({ type: 'acquired', token: 1, identity: 'me' })
+  turn.note({ type: 'acquired', token: 1, identity: 'me', before: '' })
   turn.begin()
   turn.note({ type: 'trouble', error: new Error('late') })
   expect([turn.isActive, turn.remarks(), said.at(-1)]).toEqual([true, [], 'the lease of profiles was not renewed'])
@@ -47,7 +47,7 @@ test('trouble of one who acts is told, and does not make it wait', () => {
 
 test('who holds the lease and finds the original in another namespace stops, says what to do, once, and goes on after it', () => {
   const { turn, said } = turnOf()
-  turn.note({ type: 'acquired', token: 1, identity: 'me' })
+  turn.note({ type: 'acquired', token: 1, identity: 'me', before: '' })
   expect(turn.isActive).toBe(false)
   turn.begin()
   for (let i = 0; i < 3; i++) turn.waitForOther({ namespace: 'kube-system', holder: 'mc-7d9f_1234' })

@@ -16,6 +16,7 @@ import {
 import {
   ConfigFile,
   InfoBoard,
+  isFettle,
   leaseIdentity,
   OriginalElsewhere,
   originalLease,
@@ -120,9 +121,10 @@ export class Profiles {
   async run(term: LeaderTerm, signal: AbortSignal): Promise<void> {
     const { client } = this.#doors
     const { isDryRun } = this.#settings
+    let aloneSinceMs = 0
     const fenced = fencedClient(client, term)
     // Beside the original, which keeps its lease: nothing is changed, so nobody has to stop for it.
-    if (isDryRun) return await this.#act(fenced, signal)
+    if (isDryRun) return await this.#act(fenced, signal, aloneSinceMs)
     const options = {
       // Not the fenced one: at the end of the term it could not give the lease back.
       client,
@@ -133,11 +135,15 @@ export class Profiles {
       signal,
       // Both leases fall silent with a leader that dies, so both are waited for at once.
       witness: this.#witness,
-      onEvent: (event: LeaderEvent) => this.#turn.note(event),
+      onEvent: (event: LeaderEvent) => {
+        if (event.type === 'acquired' && event.before !== '' && !isFettle(event.before))
+          aloneSinceMs = systemClock.now()
+        this.#turn.note(event)
+      },
     }
     try {
       await runAsLeader(options, (original) =>
-        this.#actAlone(fencedClient(fenced, original), AbortSignal.any([signal, original.signal])),
+        this.#actAlone(fencedClient(fenced, original), AbortSignal.any([signal, original.signal]), aloneSinceMs),
       )
     } finally {
       this.#turn.leave()
@@ -145,11 +151,13 @@ export class Profiles {
   }
 
   /** An original in another namespace does not see the lease that is held here: as long as it leads, it is left alone. */
-  async #actAlone(client: KubeClient, signal: AbortSignal): Promise<void> {
+  async #actAlone(client: KubeClient, signal: AbortSignal, lastSinceMs: number): Promise<void> {
+    let aloneSinceMs = lastSinceMs
     while (!signal.aborted) {
       const other = this.#elsewhere.find()
       if (other) {
         this.#turn.waitForOther(other)
+        aloneSinceMs = systemClock.now()
         await systemClock.sleep(lookElsewhereMs, signal).catch(() => undefined)
         continue
       }
@@ -157,7 +165,7 @@ export class Profiles {
       const over = new AbortController()
       const alone = AbortSignal.any([signal, over.signal])
       await Promise.all([
-        this.#act(client, alone).finally(() => over.abort()),
+        this.#act(client, alone, aloneSinceMs).finally(() => over.abort()),
         this.#untilElsewhere(alone).finally(() => over.abort()),
       ])
     }
@@ -168,7 +176,7 @@ export class Profiles {
       await systemClock.sleep(lookElsewhereMs, signal).catch(() => undefined)
   }
 
-  async #act(client: KubeClient, signal: AbortSignal): Promise<void> {
+  async #act(client: KubeClient, signal: AbortSignal, aloneSinceMs: number): Promise<void> {
     const { log, views, windows } = this.#doors
     const recorder = this.#recorder(client)
     const ports = {
@@ -183,6 +191,7 @@ export class Profiles {
       config: this.#file,
       board: this.#board,
       counts: this.#counts,
+      aloneSinceMs,
       isDryRun: this.#settings.isDryRun,
     }
     try {

@@ -162,7 +162,8 @@ const underWay = {
         p: {
           from: 'operational',
           next: 'in-maintenance',
-          transition: 0,
+          check: 'go',
+          triggers: [],
           trigger: 0,
           since: new Date(noon).toISOString(),
         },

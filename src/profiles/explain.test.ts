@@ -104,7 +104,14 @@ test('shows a check that cannot tell as a fault', async () => {
 
 test('tells what a transition under way waits for', async () => {
   const since = new Date(noon - 30_000).toISOString()
-  const way = { from: 'maintenance-required', next: 'in-maintenance', transition: 0, trigger: 1, since }
+  const way = {
+    from: 'maintenance-required',
+    next: 'in-maintenance',
+    trigger: 1,
+    since,
+    check: '',
+    triggers: ['cordon', 'drain'],
+  }
   const pods = [
     { metadata: { name: 'web', namespace: 'shop' }, spec: { nodeName: 'n1' } },
     {

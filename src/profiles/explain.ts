@@ -14,6 +14,7 @@ import {
   readProgress,
 } from './state/progress.ts'
 import type { ProfileResult, TransitionResult } from './state/result.ts'
+import { wayOf } from './state/turn.ts'
 import { pauseAnnotation } from './state/verbs.ts'
 
 /** Where a node stands in its profiles, and why: what the controller would find if it looked now. */
@@ -64,7 +65,7 @@ export interface TransitionExplanation extends TransitionResult {
   readonly passesAt?: string | null
 }
 
-export interface ExplainPorts extends Omit<PassPorts, 'isDryRun' | 'sent' | 'admit'> {
+export interface ExplainPorts extends Omit<PassPorts, 'isDryRun' | 'aloneSinceMs' | 'sent' | 'admit'> {
   readonly frozen: string | undefined
   /** Those that the ledger has let into maintenance, and that do not show it themselves yet. */
   readonly admissions: readonly Admission[]
@@ -81,6 +82,7 @@ export async function explainNode(node: NodeObject, given: ExplainPorts): Promis
   const { result, pending } = await passOver(resumed, {
     ...ports,
     isDryRun: true,
+    aloneSinceMs: 0,
     sent: [],
     admit: () => Promise.resolve(undefined),
   })
@@ -142,7 +144,7 @@ function profileOf(
   { config, cluster }: ExplainPorts,
 ): ProfileExplanation {
   const here = profile?.states[context.state]
-  const triggers = way && here?.transitions[way.transition]?.trigger
+  const triggers = way && here && wayOf(here, way)?.trigger
   const now = way && triggers?.[way.trigger]
   const transitions = result.transitions.map((transition, index): TransitionExplanation => {
     const chain = here?.transitions[index]?.check

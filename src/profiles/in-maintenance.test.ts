@@ -9,7 +9,7 @@ const outside = { state: 'operational' } as const
 
 function onTheWay(profile: string, next: string): NodeParts {
   const since = new Date(noon).toISOString()
-  const inFlight = { [profile]: { from: 'maintenance-required', next, transition: 0, trigger: 0, since } }
+  const inFlight = { [profile]: { from: 'maintenance-required', next, check: 'go', triggers: [], trigger: 0, since } }
   return { annotations: { [progressAnnotation]: JSON.stringify({ inFlight }) } }
 }
 

@@ -20,12 +20,12 @@ export {
   stateLabel,
   states,
 } from './names.ts'
-export { leaseIdentity, OriginalElsewhere } from './original-elsewhere.ts'
+export { isFettle, leaseIdentity, OriginalElsewhere } from './original-elsewhere.ts'
 export type { ConfigProblem, ProfilesConfig } from './plugin.ts'
 export { plugins } from './plugins/index.ts'
 export { problemText } from './problem-text.ts'
 export { type ProfilesLog, runProfiles } from './run-profiles.ts'
 export type { WorkloadObject } from './shuffles.ts'
 export { readData } from './state/data.ts'
-export { progressAnnotation, readProgress } from './state/progress.ts'
+export { progressAnnotation, readProgress, withoutWays } from './state/progress.ts'
 export { abortAnnotation, abortReasonAnnotation, abortsOf, pauseAnnotation } from './state/verbs.ts'

@@ -42,7 +42,8 @@ export class OriginalElsewhere {
   }
 }
 
-function isFettle(holder: string): boolean {
+/** Whether a lease of that name says that Fettle had it. */
+export function isFettle(holder: string): boolean {
   const [pod = ''] = holder.split('_', 1)
   // Behind it comes what makes the identity unique.
   return holder.startsWith(leaseIdentity(pod))

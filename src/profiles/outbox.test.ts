@@ -205,4 +205,7 @@ test('the time in a message is that of its own profile, and of the moment that i
     lastTransitionText: transition,
     lastTransitionMs: Date.parse('2026-03-01T11:00:00Z') + 7e-6,
   })
+  // The node has come into maintenance since, by another profile say.
+  const before = { ...pending('chat'), isInMaintenance: false }
+  expect(messageContext(nodeOf('n1'), before, pass)).toMatchObject({ isInMaintenance: false })
 })

@@ -183,18 +183,22 @@ export class Outbox {
   }
 }
 
-/** The time is that of the profile itself, and of the moment when the message became due, however late it is sent. */
+/** What it says of the profile and of maintenance is of the moment when the message became due, however late it is sent. */
 export function messageContext(
   node: NodeObject,
-  { profile, state, transition }: Pending,
-  { lastTransition, isInMaintenance, isDetailed }: Pick<Pass, 'lastTransition' | 'isInMaintenance' | 'isDetailed'>,
+  { profile, state, transition, isInMaintenance }: Pending,
+  {
+    lastTransition,
+    isInMaintenance: isNowInMaintenance,
+    isDetailed,
+  }: Pick<Pass, 'lastTransition' | 'isInMaintenance' | 'isDetailed'>,
 ): NotifyContext {
   const at = readGoTime(transition ?? '')
   return {
     profile,
     state,
     lastProfile: lastTransition?.profile ?? profile,
-    isInMaintenance,
+    isInMaintenance: isInMaintenance ?? isNowInMaintenance,
     lastTransitionMs: at?.ms ?? 0,
     ...(at ? { lastTransitionText: at.text } : {}),
     isDetailed,

@@ -55,6 +55,8 @@ export interface ProfilesPorts {
   readonly config: ConfigSource
   readonly board: InfoBoard
   readonly counts: ProfileCounts
+  /** Since when no maintenance-controller has led. */
+  readonly aloneSinceMs: number
   /** Decides everything and changes nothing. */
   readonly isDryRun: boolean
 }
@@ -324,7 +326,7 @@ class ProfilesRun {
   }
 
   #pass(node: NodeObject, config: ProfilesConfig, signal: AbortSignal): Promise<Pass> {
-    const { client, clock, windows, isDryRun, recorder } = this.#ports
+    const { client, clock, windows, aloneSinceMs, isDryRun, recorder } = this.#ports
     const { name = '', uid = '', annotations } = node.metadata
     const { pending } = readProgress(annotations?.[progressAnnotation])
     this.#held.delete(name)
@@ -337,6 +339,7 @@ class ProfilesRun {
       cluster: this.#cluster,
       doors: { client, clock, events: recorder, evictions: this.#evictions },
       nowMs: clock.now(),
+      aloneSinceMs,
       sent: this.#outbox.sentOf(uid, pending),
       signal,
       whyNot: async (profile) => {

@@ -143,7 +143,8 @@ test('a node that the ledger has let in keeps others out, and explain says which
   const way = {
     from: 'operational',
     next: 'in-maintenance',
-    transition: 0,
+    check: 'go',
+    triggers: [],
     trigger: 0,
     since: new Date().toISOString(),
   }

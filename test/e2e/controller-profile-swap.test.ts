@@ -345,6 +345,12 @@ describe('the real program', () => {
     const path = join(folder, 'config/maintenance.yaml')
     const lease = await holdLease(context, ground)
     const name = await addBare('flatcar', { labels: { go: '', zone: 'z1', secret: 'hidden' } })
+    // Ours was on its way when it was replaced. The original had nothing to write, so the node does not tell of it.
+    const way = { from: op, next: required, check: 'go', triggers: [], trigger: 0, since: new Date().toISOString() }
+    const data = original({ flatcar: [goTime(Date.now() - minutes), op, op] })
+    const left = await addBare('flatcar', {
+      annotations: { [dataAnnotation]: data, [progress]: JSON.stringify({ inFlight: { flatcar: way } }) },
+    })
     const { controller, ask } = await startController(context, ground, folder)
     await stays(async () => expect(await dataOf(ground, name)).toBeUndefined(), 6_000)
     expect(await (await ask('/api/v1/info')).json()).toEqual([])
@@ -356,6 +362,13 @@ describe('the real program', () => {
     lease.stop()
     await untilState(name, required)
     expect(await (await ask('/readyz')).text()).toBe('ok\n')
+    await eventually(async () => {
+      const { annotations } = (await ground.node(left)).metadata
+      expect([annotations?.[progress], annotations?.[dataAnnotation]]).toEqual([undefined, data])
+      expect((await eventsOf(left)).map(({ reason, note }) => [reason, note])).toEqual([
+        ['TransitionGivenUp', expect.stringContaining('maintenance-controller has led meanwhile')],
+      ])
+    }, patient)
     // The original finds the leader's pod by what stands before the first _.
     expect(await lease.holder()).toMatch(/^pod-1_/)
 

@@ -208,11 +208,20 @@ describe('fettle uninstall', { timeout: 300_000 }, () => {
   test('leaves a node cordoned that a profile has in maintenance, and takes the notes off it', async () => {
     expect(await run('install', '--no-wait')).toMatchObject({ code: 0 })
     const claim = JSON.stringify({ request: '', token: 0, since: '2026-03-01T12:00:00.000Z' })
+    const underWay = {
+      ...{ from: 'operational', next: 'in-maintenance', check: 'go', triggers: ['drain'], trigger: 0 },
+      since: '2026-03-01T12:00:00Z',
+    }
     const noted = (...owners: string[]) => ({
       'fettle.dev/cordon-prior': 'false',
       ...Object.fromEntries(owners.map((owner) => [`cordon.fettle.dev/${owner}`, claim])),
     })
-    const nodes = { both: noted('profile-p', 'queue'), queued: noted('queue') }
+    const sent = { p: { tell: '2026-03-01T12:00:00Z' } }
+    const progress = 'fettle.dev/profile-progress'
+    const nodes = {
+      both: { ...noted('profile-p', 'queue'), [progress]: JSON.stringify({ inFlight: { p: underWay }, sent }) },
+      queued: { ...noted('queue'), [progress]: JSON.stringify({ inFlight: { p: underWay } }) },
+    }
     for (const [name, annotations] of Object.entries(nodes))
       await admin.create<KubeObject>(resources.nodes, {
         metadata: { name, annotations },
@@ -229,6 +238,10 @@ describe('fettle uninstall', { timeout: 300_000 }, () => {
     }
     expect(await left('both')).toEqual([true, []])
     expect(await left('queued')).toEqual([false, []])
+    // Whoever comes back weeks later does not go on with it; what was told is not told again.
+    const progressOf = async (name: string) =>
+      (await admin.get<NodeObject>(resources.nodes, { name })).metadata.annotations?.[progress]
+    expect([await progressOf('both'), await progressOf('queued')]).toEqual([JSON.stringify({ sent }), undefined])
   })
 
   test('keeps custom resources and what is in them when told so', async () => {

@@ -104,6 +104,7 @@ async function runOne(run: OneRun): Promise<void> {
         config: run.file,
         board: run.board,
         counts: run.counts,
+        aloneSinceMs: 0,
         isDryRun: run.isDryRun ?? false,
       },
       signal,

@@ -21,6 +21,8 @@ const mostConflicts = 5
 /** One candidate's hands on the Lease: reads it, and writes it only over the version that it has read. */
 export class LeaseKeeper {
   readonly identity: string
+  /** From whom it was taken. */
+  before = ''
   readonly #options: LeaderOptions
   readonly #durationMs: number
   readonly #callDeadlineMs: number
@@ -59,6 +61,7 @@ export class LeaseKeeper {
   /** Answers the token of the new term, or nothing if somebody else was faster. Only after `look` allowed it. */
   async take(signal: AbortSignal): Promise<number | undefined> {
     if (!this.#lease) return undefined
+    this.before = this.holder
     const token = nextToken(this.#lease, this.#highestToken, this.#options.clock.now())
     this.#acquiredMs = this.#options.clock.now()
     // Remembered even if the answer gets lost: the write may have happened.

@@ -141,6 +141,22 @@ describe('becoming the leader', () => {
     expect(b.term()?.isSafe()).toBe(true)
   })
 
+  test('whoever takes it is told from whom, unless it was given back', async () => {
+    const [server, clock] = [installed(), new FakeClock()]
+    const takenFrom = ({ events }: ReturnType<typeof candidate>) =>
+      events.flatMap((event) => (event.type === 'acquired' ? [event.before] : []))
+    const a = candidate(server, clock)
+    await clock.advance(0)
+    const b = candidate(server, clock, { identity: 'b' })
+    a.state.fate = 'hangs'
+    await clock.advance(30_000)
+    b.stop.abort()
+    await clock.advance(1_000)
+    const c = candidate(server, clock, { identity: 'c' })
+    await clock.advance(1_000)
+    expect([takenFrom(a), takenFrom(b), takenFrom(c)]).toEqual([[''], ['a_00000000'], ['']])
+  })
+
   test('who waits is told for whom: once, and again when it is somebody else, or after trouble', async () => {
     const [server, clock] = [installed(), new FakeClock()]
     candidate(server, clock)

@@ -31,7 +31,8 @@ export interface LeaderOptions extends Partial<LeaseTimes> {
 }
 
 export type LeaderEvent =
-  | { readonly type: 'acquired'; readonly token: number; readonly identity: string }
+  /** `before`: who held it last and did not give it back; else empty. */
+  | { readonly type: 'acquired'; readonly token: number; readonly identity: string; readonly before: string }
   /** `error` is what the work threw, if it did. */
   | { readonly type: 'ended'; readonly token: number; readonly reason: unknown; readonly error?: unknown }
   /** Somebody else holds it, told once for each, and again after trouble. Empty: nobody does, but nobody gave it back. */
@@ -54,7 +55,8 @@ export async function runAsLeader(options: LeaderOptions, work: (term: LeaderTer
   while (!options.signal.aborted) {
     const term = await campaign(options, times, keeper)
     if (!term) return
-    options.onEvent?.({ type: 'acquired', token: term.token, identity: keeper.identity })
+    const { identity, before } = keeper
+    options.onEvent?.({ type: 'acquired', token: term.token, identity, before })
     const end = await lead(options, times, keeper, term, work)
     const error = 'error' in end ? { error: end.error } : {}
     options.onEvent?.({ type: 'ended', token: term.token, reason: term.signal.reason, ...error })

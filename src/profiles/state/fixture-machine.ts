@@ -51,6 +51,7 @@ export class Machine {
       signal,
       nowMs: this.nowMs,
       sent: this.sent,
+      aloneSinceMs: 0,
       isDryRun: false,
       whyNot: () => this.whyNot,
       admit: () => Promise.resolve(undefined),

@@ -4,9 +4,8 @@ import type { State } from '../names.ts'
 import type { NotifyInstance, ScheduleContext } from '../plugin.ts'
 import { oneshot } from '../plugins/schedule/oneshot.ts'
 import { periodic } from '../plugins/schedule/periodic.ts'
-import type { ProfileData } from './data.ts'
 import { type GoTime, goTimeOf, zeroTime } from './go-time.ts'
-import { addDue, addOverdue, letGo, noteSent, only } from './notices.ts'
+import { addDue, addOverdue, letGo, type Moment, noteSent, only } from './notices.ts'
 import type { Pending, Progress } from './progress.ts'
 
 const nothing: Progress = { inFlight: {}, aborting: {}, pending: [], sent: {} }
@@ -18,15 +17,20 @@ const pending = (profile: string, ms: number, state: State = 'maintenance-requir
   previous: 'operational',
   at: at(ms).text,
 })
-/** With the time of its transition. */
-const noted: Pending = { ...pending('p', 0), transition: at(0).text }
+/** With what is of its moment. */
+const noted: Pending = { ...pending('p', 0), transition: at(0).text, isInMaintenance: false }
 const chat = (isDue: (context: ScheduleContext) => boolean = () => true): NotifyInstance => ({
   name: 'chat',
   type: 'slack',
   instance: { send: async () => undefined },
   schedule: { isDue },
 })
-const data: ProfileData = { transition: at(0), current: 'maintenance-required', previous: 'operational' }
+const data: Moment = {
+  transition: at(0),
+  current: 'maintenance-required',
+  previous: 'operational',
+  isInMaintenance: false,
+}
 const profilesOf = (ms: number) => new Map([['p', { ...data, transition: at(ms) }]])
 const timesOf = (time?: GoTime) => new Map(time ? [['chat', time]] : [])
 
@@ -83,7 +87,7 @@ test('what is sent after the state was left is no message of the next one, and t
   const tell = { ...chat(), schedule }
   const times = timesOf()
   const left = addDue(nothing, times, [tell], 'p', data, noon + 1_000)
-  const inside: ProfileData = { transition: at(2_000), current: 'in-maintenance', previous: 'in-maintenance' }
+  const inside = { ...data, transition: at(2_000), current: 'in-maintenance', previous: 'in-maintenance' }
   const now = new Map([['p', inside]])
   const late = left.pending.map((one) => ({ ...one, sentMs: noon + 2_500 }))
   const next = addDue(noteSent(left, times, late, now), times, [tell], 'p', inside, noon + 3_000)

@@ -58,13 +58,18 @@ function isSame(one: Pending, other: Pending): boolean {
   return one.profile === other.profile && one.instance === other.instance && one.at === other.at
 }
 
+/** A profile, and whether any of those on its node has it in maintenance. */
+export interface Moment extends ProfileData {
+  readonly isInMaintenance: boolean
+}
+
 /** Adds the messages of a profile's state that are due now. Each instance that is considered gets an entry in `times`. */
 export function addDue(
   progress: Progress,
   times: Times,
   notify: readonly NotifyInstance[],
   profile: string,
-  { transition, current, previous }: ProfileData,
+  { transition, current, previous, isInMaintenance }: Moment,
   nowMs: number,
 ): Progress {
   if (!(isState(current) && isState(previous))) return progress
@@ -80,7 +85,12 @@ export function addDue(
       lastSentMs: lastSentMs(progress, times, profile, name),
     })
   })
-  return withPending(progress, due, { profile, state: current, previous, transition: transition.text }, nowMs)
+  return withPending(
+    progress,
+    due,
+    { profile, state: current, previous, transition: transition.text, isInMaintenance },
+    nowMs,
+  )
 }
 
 /** Once per stay in the state: whether it has lasted too long, and the messages for that. */
@@ -88,7 +98,7 @@ export function addOverdue(
   progress: Progress,
   { deadlineMs, overdue }: ProfileState,
   profile: string,
-  { transition, current }: ProfileData,
+  { transition, current, isInMaintenance }: Moment,
   nowMs: number,
 ): { readonly progress: Progress; readonly isOverdue: boolean; readonly isNew: boolean } {
   const isOverdue = deadlineMs !== undefined && nowMs - transition.ms > deadlineMs && isState(current)
@@ -96,7 +106,7 @@ export function addOverdue(
   if (!isOverdue || (told !== undefined && Date.parse(told) >= transition.ms))
     return { progress, isOverdue, isNew: false }
   const sent = { ...progress.sent, [profile]: { ...progress.sent[profile], [overdueMark]: goTimeOf(nowMs).text } }
-  const about = { profile, state: current, previous: current, transition: transition.text }
+  const about = { profile, state: current, previous: current, transition: transition.text, isInMaintenance }
   return {
     progress: withPending({ ...progress, sent }, overdue, about, nowMs),
     isOverdue,

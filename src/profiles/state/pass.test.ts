@@ -191,12 +191,65 @@ test('who is on the way into maintenance keeps other profiles of the node out', 
 test('a way that the file no longer has is given up, and checks decide anew', async () => {
   const machine = new Machine(to, { label: 'p' })
   await machine.pass()
-  const lost = { from: op, next: required, transition: 3, trigger: 0, since: '2026-03-01T12:00:00Z' }
+  const lost = { from: op, next: required, check: 'go', triggers: [], trigger: 0, since: '2026-03-01T12:00:00Z' }
   machine.annotate({ [progressAnnotation]: JSON.stringify({ inFlight: { p: lost } }) })
   const { events } = await machine.pass()
   expect(events).toMatchObject([{ is: 'Lost', profile: 'p', next: required }])
   machine.on.add('go')
   await machine.pass()
+  expect(machine.state('p')).toBe(inside)
+})
+
+test.for<[string, readonly Parameters<typeof steps>[1][number][], boolean]>([
+  [
+    'another way to the same state comes before it',
+    [
+      [op, 'a', inside, 't2'],
+      [op, 'go', inside, 'mark && t1'],
+    ],
+    true,
+  ],
+  ['it has other checks', [[op, 'go && a', inside, 'mark && t1']], true],
+  ['its triggers are in another order', [[op, 'go', inside, 't1 && mark']], false],
+  ['the trigger that it was at is not there', [[op, 'go', inside, 'mark && t2']], false],
+  ['it has more triggers', [[op, 'go', inside, 'mark && t1 && t2']], false],
+  ['it leads elsewhere', [[op, 'go', required, 'mark && t1']], false],
+])('a way is resumed by what it does, not by its place in the file: %s', async ([, transitions, isResumed]) => {
+  const before = new Machine(file(steps('p', [[op, 'go', inside, 'mark && t1']])), { label: 'p' })
+  before.on.add('go')
+  before.busy.add('t1')
+  await before.passes(2)
+  const after = new Machine(file(steps('p', transitions)), { node: before.node })
+  const { events } = await after.pass()
+  expect(events).toMatchObject([{ is: isResumed ? 'Changed' : 'Lost', profile: 'p' }])
+  expect([after.state('p'), after.ran.filter((name) => name.startsWith('t'))]).toEqual(
+    isResumed ? [inside, ['t1']] : [op, []],
+  )
+})
+
+test('a way that has yet to take its lease is given up when its checks are others', async () => {
+  const before = new Machine(file(steps('p', [[op, 'go && lease', inside, 't1']])), { label: 'p' })
+  before.on.add('go')
+  await before.pass()
+  const after = new Machine(file(steps('p', [[op, 'go', inside, 't1']])), { node: before.node })
+  expect((await after.pass()).events).toMatchObject([{ is: 'Lost', profile: 'p' }])
+  expect([after.taken, after.ran, after.state('p')]).toEqual([[], [], op])
+})
+
+test('a way from before somebody else led is given up, and one that began since is resumed', async () => {
+  const machine = new Machine(file(steps('p', [[op, 'go', inside, 't1']])), { label: 'p' })
+  machine.on.add('go')
+  machine.busy.add('t1')
+  await machine.passes(2)
+  machine.on.delete('go')
+  const aloneSinceMs = machine.nowMs + 500
+  const { events } = await machine.pass({ aloneSinceMs })
+  const why = 'maintenance-controller has led meanwhile'
+  expect(events).toEqual([{ is: 'Lost', profile: 'p', next: inside, why }])
+  machine.on.add('go')
+  await machine.pass({ aloneSinceMs })
+  machine.busy.clear()
+  await machine.pass({ aloneSinceMs })
   expect(machine.state('p')).toBe(inside)
 })
 
@@ -215,10 +268,50 @@ test('a way that was begun before somebody else changed the state and changed it
   expect(machine.state('p')).toBe(op)
 })
 
+test('an abort of a profile that the file no longer has is carried out at once, not when the profile is back', async () => {
+  const machine = new Machine(to, { label: 'gone' })
+  const entry = { Transition: '2026-03-01T12:00:00Z', Current: inside, Previous: inside }
+  machine.annotate({
+    [dataAnnotation]: JSON.stringify({ Profiles: { gone: entry }, Notifications: {} }),
+    [abortAnnotation]: 'gone',
+    [abortReasonAnnotation]: 'disk replaced',
+  })
+  const { events } = await machine.pass()
+  expect(events).toEqual([{ is: 'Aborted', profile: 'gone', from: inside }])
+  expect(machine.state('gone')).toBe(op)
+  const { annotations = {} } = machine.node.metadata
+  expect([annotations[abortAnnotation], annotations[abortReasonAnnotation]]).toEqual([undefined, undefined])
+  expect(readHistory(annotations[historyAnnotation])).toMatchObject([
+    { profile: 'gone', why: 'aborted: disk replaced' },
+  ])
+})
+
+test('a message says whether the node was in maintenance when its pass began, not what came of the pass', async () => {
+  const profile = steps(
+    'p',
+    [[op, 'go', required]],
+    '  maintenance-required:\n    notify: tell\n    transitions: [{check: go, next: in-maintenance}]\n' +
+      '  in-maintenance:\n    notify: tell\n    transitions: [{check: back, next: operational}]\n',
+  )
+  const machine = new Machine(file(profile), { label: 'p' })
+  machine.on.add('go').add('back')
+  await machine.pass()
+  const entered = await machine.pass()
+  expect([machine.state('p'), entered.pending]).toMatchObject([inside, [{ state: required, isInMaintenance: false }]])
+  const left = await machine.pass()
+  expect([machine.state('p'), left.pending]).toMatchObject([
+    op,
+    [
+      { state: required, isInMaintenance: false },
+      { state: inside, isInMaintenance: true },
+    ],
+  ])
+})
+
 test('a profile that the file no longer has keeps nobody out, and what it had under way is given up', async () => {
   const machine = new Machine(to, { label: 'gone--left--p' })
   const entry = { Transition: '2026-03-01T12:00:00Z', Current: inside, Previous: inside }
-  const way = { from: op, next: inside, transition: 0, trigger: 0, since: '2026-03-01T12:00:00Z' }
+  const way = { from: op, next: inside, check: 'go', triggers: [], trigger: 0, since: '2026-03-01T12:00:00Z' }
   machine.annotate({
     [dataAnnotation]: JSON.stringify({ Profiles: { gone: entry, left: { ...entry, Current: op } }, Notifications: {} }),
     [progressAnnotation]: JSON.stringify({ inFlight: { left: way } }),

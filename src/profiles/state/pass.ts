@@ -19,6 +19,7 @@ import {
   addHistory,
   type HistoryEntry,
   historyAnnotation,
+  type InFlight,
   type Pending,
   type Progress,
   progressAnnotation,
@@ -35,6 +36,8 @@ export interface PassPorts extends TurnPorts {
   readonly cluster: ClusterView
   readonly doors: PluginDoors
   readonly nowMs: number
+  /** Since when no maintenance-controller has led: it knows nothing of our ways, and people have gone by what it did. */
+  readonly aloneSinceMs: number
   /** What would happen is found out, and nothing outside is touched. */
   readonly isDryRun: boolean
   /** Messages of this node that were sent since. */
@@ -108,6 +111,8 @@ class PassOfNode {
   /** The states before, of profiles that found nothing to do when they entered theirs. */
   readonly #before = new Map<string, string>()
   #takesLabel = false
+  /** Before this pass changed anything: that is what messages of the pass tell. */
+  #wasInMaintenance = false
   #progress: Progress
 
   constructor(draft: NodeDraft, ports: PassPorts) {
@@ -128,15 +133,20 @@ class PassOfNode {
     )
     this.#progress = noteSent(kept, this.#times, sent, this.#profiles)
     this.#selected = new Set(profiles.map(({ name }) => name))
-    for (const [profile, { next }] of Object.entries(this.#progress.inFlight)) {
-      if (this.#selected.has(profile)) continue
+    this.#wasInMaintenance = profiles.some(({ name }) => this.#profiles.get(name)?.current === 'in-maintenance')
+    for (const [profile, way] of Object.entries(this.#progress.inFlight)) {
+      const why = this.#whyLost(profile, way)
+      if (why === undefined) continue
       this.#forget(profile)
-      this.#events.push({ is: 'Lost', profile, next, why: 'the file no longer has the profile' })
+      this.#events.push({ is: 'Lost', profile, next: way.next, why })
     }
     for (const { name, state } of dropped)
       if (state === 'in-maintenance') this.#events.push({ is: 'Dropped', profile: name, state })
     // Of a profile that the label no longer names there is nothing to abort: it would hit the next one of that name.
     this.#dropAborts((name) => !data.profiles.has(name))
+    // The file no longer says what is to be run for it. Kept for later, it would hit whatever the profile does then.
+    for (const name of abortsOf(this.#draft.annotations[abortAnnotation]))
+      if (!this.#selected.has(name)) this.#endAbort(name, data.profiles.get(name)?.current ?? 'operational')
     forgetCordons(this.#draft, data.profiles.keys())
     const before = this.#withNode()
     const results: ProfileResult[] = []
@@ -160,6 +170,11 @@ class PassOfNode {
     }
   }
 
+  #whyLost(profile: string, { since }: InFlight): string | undefined {
+    if (!this.#selected.has(profile)) return 'the file no longer has the profile'
+    return Date.parse(since) < this.#ports.aloneSinceMs ? 'maintenance-controller has led meanwhile' : undefined
+  }
+
   /** Messages of versions before this one do not say which change they are about; the newest of their profile it is then. */
   #withTransition(pending: Pending): Pending {
     const transition = pending.transition ?? this.#profiles.get(pending.profile)?.transition.text
@@ -180,7 +195,8 @@ class PassOfNode {
       return { name, state, next: state, transitions: [], failure }
     }
     const context = this.#contextOf(profile, state, data)
-    const overdue = addOverdue(this.#progress, profile.states[state], name, data, context.nowMs)
+    const about = { ...data, isInMaintenance: this.#wasInMaintenance }
+    const overdue = addOverdue(this.#progress, profile.states[state], name, about, context.nowMs)
     this.#progress = overdue.progress
     if (overdue.isNew) this.#events.push({ is: 'Overdue', profile: name, state, since: data.transition.text })
     const turn = await takeTurn(
@@ -211,7 +227,8 @@ class PassOfNode {
 
   #notify(profile: Profile, state: State, data: ProfileData): void {
     const { notify } = profile.states[state]
-    this.#progress = addDue(this.#progress, this.#times, notify, profile.name, data, this.#ports.nowMs)
+    const about = { ...data, isInMaintenance: this.#wasInMaintenance }
+    this.#progress = addDue(this.#progress, this.#times, notify, profile.name, about, this.#ports.nowMs)
   }
 
   #settle(profile: Profile, state: State, data: ProfileData, turn: Turn, undo: () => void): ProfileResult {
@@ -268,11 +285,15 @@ class PassOfNode {
       this.#events.push({ is: 'Failed', profile: name, state, failure })
       return { ...result, failure }
     }
+    this.#endAbort(name, state)
+    return { ...result, next: 'operational' }
+  }
+
+  #endAbort(name: string, from: string): void {
     const { [abortReasonAnnotation]: reason } = this.#draft.annotations
     this.#dropAborts((other) => other === name)
-    this.#move(name, state, 'operational', reason === undefined ? 'aborted' : `aborted: ${reason}`)
-    this.#events.push({ is: 'Aborted', profile: name, from: state })
-    return { ...result, next: 'operational' }
+    this.#move(name, from, 'operational', reason === undefined ? 'aborted' : `aborted: ${reason}`)
+    this.#events.push({ is: 'Aborted', profile: name, from })
   }
 
   #dropAborts(isOver: (name: string) => boolean): void {

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { addHistory, type HistoryEntry, type Progress, readHistory, readProgress, writeProgress } from './progress.ts'
+import {
+  addHistory,
+  type HistoryEntry,
+  type Progress,
+  readHistory,
+  readProgress,
+  withoutWays,
+  writeProgress,
+} from './progress.ts'
 
 const nothing: Progress = { inFlight: {}, aborting: {}, pending: [], sent: {} }
 const at = '2026-03-01T12:00:00.5Z'
@@ -8,7 +16,8 @@ const full: Progress = {
     p: {
       from: 'operational',
       next: 'in-maintenance',
-      transition: 1,
+      check: 'go',
+      triggers: [],
       trigger: 2,
       since: at,
       fromSinceMs: 12.25,
@@ -31,6 +40,11 @@ test.for([undefined, '', '{', '[]', '3', '{"pending":"x"}', '{"inFlight":{"p":{"
     expect(readProgress(text)).toEqual(nothing)
   },
 )
+
+test('without the ways only the times of messages are left', () => {
+  expect(readProgress(withoutWays(writeProgress(full)))).toEqual({ ...nothing, sent: full.sent })
+  expect(withoutWays(writeProgress({ ...full, sent: {} }))).toBeUndefined()
+})
 
 test('history is short, and the newest comes first', () => {
   const entry = (why: string): HistoryEntry => ({ at, profile: 'p', from: 'operational', to: 'in-maintenance', why })

@@ -14,9 +14,10 @@ const time = z.iso.datetime()
 const inFlight = z.object({
   from: state,
   next: state,
-  /** Which of the profile's transitions in `from`, counted from 0. */
-  transition: z.int().min(0),
-  /** The trigger that is next. */
+  /** Which of the transitions in `from` it is. By what it does, and not by its place: the file may change meanwhile. */
+  check: z.string(),
+  triggers: z.array(z.string()),
+  /** How many of the triggers are done. */
   trigger: z.int().min(0),
   since: time,
   /** When the profile came into `from`: if that is another time now, somebody else took it away and back meanwhile. */
@@ -37,6 +38,8 @@ const pending = z.object({
   at: time,
   /** When the profile came into `state`, as it is stored: what is sent late still tells of its own moment. */
   transition: z.string().optional(),
+  /** Whether any profile had the node in maintenance then. */
+  isInMaintenance: z.boolean().optional(),
 })
 
 const progress = z.object({
@@ -76,6 +79,11 @@ export function writeProgress({ inFlight, aborting, pending, sent }: Progress): 
     ...(Object.keys(sent).length > 0 ? { sent } : {}),
   }
   return Object.keys(kept).length === 0 ? undefined : JSON.stringify(kept)
+}
+
+/** What is left when nobody of ours goes on with it: when messages were sent, so that they are not sent again. */
+export function withoutWays(text: string | undefined): string | undefined {
+  return writeProgress({ ...progress.parse({}), sent: readProgress(text).sent })
 }
 
 /** Newest first. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { profileOwner } from '../cordon-draft.ts'
 import type { State } from '../names.ts'
 import type {
@@ -141,7 +142,8 @@ async function begin(
   const [trigger, isTaken] = [first.length, toTake.length === 0]
   const isLater = shownAfter !== undefined && !isAtOnce && check.checks.some((each) => isAskedAgain(each, transition))
   const inFlight = {
-    ...{ from: state, next, transition: index, trigger, since, fromSinceMs, isTaken, toTake },
+    ...{ from: state, next, check: check.expression, triggers: namesOf(transition), trigger },
+    ...{ since, fromSinceMs, isTaken, toTake },
     ...(isLater ? { answers: answers.map(({ isPassed }) => isPassed) } : {}),
   }
   return { outcome: { is: 'InFlight', inFlight }, transitions, takesLabel: isAtOnce }
@@ -171,8 +173,24 @@ function altersFinalizers({ states }: Profile): boolean {
   )
 }
 
+/**
+ * The transition that a node is on, in the file as it is now: what runs must be what was to run. Other checks do not stop
+ * what has begun, unless it has yet to take what its own checks found free.
+ */
+export function wayOf(
+  { transitions }: ProfileState,
+  { next, check, triggers, isTaken }: InFlight,
+): Transition | undefined {
+  const same = transitions.filter((each) => each.next === next && isDeepStrictEqual(namesOf(each), triggers))
+  return same.find((each) => each.check.expression === check) ?? (isTaken ? same[0] : undefined)
+}
+
+function namesOf({ trigger }: Transition): string[] {
+  return trigger.map(({ name }) => name)
+}
+
 async function resume(start: TurnStart, here: ProfileState, inFlight: InFlight): Promise<Turn> {
-  const transition = here.transitions[inFlight.transition]
+  const transition = wayOf(here, inFlight)
   const shownAfter = (transition && start.labelTakers.get(transition)) ?? 0
   // Whoever shows its label is seen by all others, and asks no more: it would have to leave the label behind.
   const answers = inFlight.trigger < shownAfter ? inFlight.answers : undefined
@@ -190,8 +208,7 @@ async function carryOn(
   const { next, fromSinceMs = context.transitionMs } = inFlight
   if (inFlight.from !== state || fromSinceMs !== context.transitionMs)
     return { is: 'Lost', next, why: 'the profile has changed its state since, by somebody else' }
-  if (transition?.next !== next || inFlight.trigger > transition.trigger.length)
-    return { is: 'Lost', next, why: 'the file no longer has this transition' }
+  if (!transition) return { is: 'Lost', next, why: 'the file no longer has this transition' }
   const why = answers && (await whyLate(transition, answers, context))
   if (why !== undefined) return { is: 'Lost', next, why }
   if (!inFlight.isTaken)
