@@ -50,7 +50,8 @@ test('who holds the lease and finds the original in another namespace stops, say
   turn.note({ type: 'acquired', token: 1, identity: 'me', before: '' })
   expect(turn.isActive).toBe(false)
   turn.begin()
-  for (let i = 0; i < 3; i++) turn.waitForOther({ namespace: 'kube-system', holder: 'mc-7d9f_1234' })
+  for (let i = 0; i < 3; i++)
+    turn.waitForOther({ program: 'maintenance-controller', namespace: 'kube-system', holder: 'mc-7d9f_1234' })
   const text =
     'profiles wait: maintenance-controller mc-7d9f_1234 leads in namespace kube-system: ' +
     'scale it to zero, or start the controller with --original-lease-namespace=kube-system'

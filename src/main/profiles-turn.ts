@@ -1,5 +1,5 @@
 import type { LeaderEvent } from '../kube/index.ts'
-import type { ProfilesLog } from '../profiles/index.ts'
+import type { LeadsElsewhere, ProfilesLog } from '../profiles/index.ts'
 
 /** Whether the profiles of this process act, and what they wait for if they do not. What stays the same is logged once. */
 export class ProfilesTurn {
@@ -53,11 +53,14 @@ export class ProfilesTurn {
     this.#log.info({ lease: this.#lease }, 'profiles begin')
   }
 
-  /** Holding the lease is of no use while maintenance-controller goes by that of another namespace. */
-  waitForOther({ namespace, holder }: { readonly namespace: string; readonly holder: string }): void {
+  /** Holding the lease is of no use while somebody goes by that of another namespace. */
+  waitForOther({ program, namespace, holder }: LeadsElsewhere): void {
     this.#end()
-    const remedy = `scale it to zero, or start the controller with --original-lease-namespace=${namespace}`
-    this.#say(`profiles wait: maintenance-controller ${holder} leads in namespace ${namespace}: ${remedy}`)
+    const remedy =
+      program === 'Fettle'
+        ? 'there is one Fettle per cluster; uninstall one of the two'
+        : `scale it to zero, or start the controller with --original-lease-namespace=${namespace}`
+    this.#say(`profiles wait: ${program} ${holder} leads in namespace ${namespace}: ${remedy}`)
   }
 
   /** Another replica leads, and waits or acts from now on. */

@@ -20,7 +20,7 @@ export {
   stateLabel,
   states,
 } from './names.ts'
-export { isFettle, leaseIdentity, OriginalElsewhere } from './original-elsewhere.ts'
+export { isFettle, type LeadsElsewhere, leaseIdentity, OriginalElsewhere } from './original-elsewhere.ts'
 export type { ConfigProblem, ProfilesConfig } from './plugin.ts'
 export { plugins } from './plugins/index.ts'
 export { problemText } from './problem-text.ts'

@@ -30,14 +30,23 @@ test('it is found where another namespace than ours has its lease', () => {
   set('own', original)
   expect(elsewhere.find()).toBeUndefined()
   set('ops', original)
-  expect(elsewhere.find()).toEqual({ namespace: 'ops', holder: 'maintenance-controller-7d9f_1234' })
+  const holder = 'maintenance-controller-7d9f_1234'
+  expect(elsewhere.find()).toEqual({ program: 'maintenance-controller', namespace: 'ops', holder })
 })
 
-test('neither one that gave its lease back nor Fettle in another namespace is it', () => {
+test('one that gave its lease back is not it', () => {
   const { elsewhere, set } = lookAround()
   set('ops', { ...original, holderIdentity: '' })
-  set('other', { ...original, holderIdentity: `${leaseIdentity('fettle-controller-5c4d')}_00ab12cd` })
   expect(elsewhere.find()).toBeUndefined()
+})
+
+test('of two Fettles only the one whose namespace comes later waits', () => {
+  const { elsewhere, set } = lookAround()
+  const holderIdentity = `${leaseIdentity('fettle-controller-5c4d')}_00ab12cd`
+  set('the-later-one', { ...original, holderIdentity })
+  expect(elsewhere.find()).toBeUndefined()
+  set('an-earlier-one', { ...original, holderIdentity })
+  expect(elsewhere.find()).toEqual({ program: 'Fettle', namespace: 'an-earlier-one', holder: holderIdentity })
 })
 
 test('it is gone when it was silent for as long as its lease lasts, also while nobody asked, and back with a sign of life', async () => {

@@ -12,9 +12,15 @@ const usualLeaseSeconds = 15
 
 type Leases = Pick<ResourceCache<Lease>, 'values' | 'subscribe'>
 
+export interface LeadsElsewhere {
+  readonly program: 'maintenance-controller' | 'Fettle'
+  readonly namespace: string
+  readonly holder: string
+}
+
 /**
  * A maintenance-controller that leads in another namespace than the one whose lease is held here. It knows nothing of us, so it
- * is for us to stop.
+ * is for us to stop. Of two Fettles that were installed the one goes on whose namespace comes first.
  */
 export class OriginalElsewhere {
   readonly #leases: Leases
@@ -30,13 +36,14 @@ export class OriginalElsewhere {
   }
 
   /** To be asked again and again: one that left without giving its lease back is noticed by its silence. */
-  find(): { readonly namespace: string; readonly holder: string } | undefined {
+  find(): LeadsElsewhere | undefined {
     for (const lease of this.#leases.values()) {
       const { namespace = '' } = lease.metadata
       const { holderIdentity: holder = '', leaseDurationSeconds = usualLeaseSeconds } = lease.spec ?? {}
       const silentMs = this.#signs.silentMs(namespace, lease)
-      if (namespace === this.#ownNamespace || holder === '' || isFettle(holder)) continue
-      if (silentMs < leaseDurationSeconds * 1_000) return { namespace, holder }
+      if (namespace === this.#ownNamespace || holder === '' || silentMs >= leaseDurationSeconds * 1_000) continue
+      if (!isFettle(holder)) return { program: 'maintenance-controller', namespace, holder }
+      if (namespace < this.#ownNamespace) return { program: 'Fettle', namespace, holder }
     }
     return undefined
   }

@@ -333,6 +333,8 @@ describe('the real program', () => {
     context.onTestFinished(async () => {
       controller.signal('SIGKILL')
       await controller.finished
+      // Those of other tests would wait until it is over.
+      await ground.admin.delete(resources.leases, { name: originalLease, namespace: ground.namespace }, { uid: 'any' })
     })
     await controller.untilSaid('"msg":"leadership acquired"')
     const port = /"port":(\d+),"msg":"started"/.exec(controller.said())?.[1]

@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, parseDocument } from 'yaml'
 import { maintenanceBudgets } from '../../src/api/index.ts'
 import {
   type ConnectedClient,
@@ -11,8 +11,8 @@ import {
   type NodeObject,
   resources,
 } from '../../src/kube/index.ts'
-import { eventually } from '../support/e2e-cluster.ts'
-import { type FettleResult, fettle, type TemporaryHome, temporaryHome } from '../support/fettle-process.ts'
+import { eventually, requestToken, temporaryFolder } from '../support/e2e-cluster.ts'
+import { type FettleResult, fettle, startFettle, type TemporaryHome, temporaryHome } from '../support/fettle-process.ts'
 import { objectCount } from '../support/install-set.ts'
 
 /** On simulated nodes, where no pod of ours may run: what is said and written, not what starts. */
@@ -242,6 +242,56 @@ describe('fettle uninstall', { timeout: 300_000 }, () => {
     const progressOf = async (name: string) =>
       (await admin.get<NodeObject>(resources.nodes, { name })).metadata.annotations?.[progress]
     expect([await progressOf('both'), await progressOf('queued')]).toEqual([JSON.stringify({ sent }), undefined])
+  })
+
+  test('with no controllers of its own leaves them to a Deployment made for maintenance-controller', async (context) => {
+    const config = temporaryFolder(context)
+    mkdirSync(join(config, 'config'))
+    const path = join(config, 'config/maintenance.yaml')
+    writeFileSync(path, 'intervals: {requeue: 1s}\n')
+    const namespace = 'kube-system'
+    const installed = await run(
+      'install',
+      '--namespace',
+      namespace,
+      '--replicas',
+      '0',
+      '--profiles',
+      path,
+      '--timeout',
+      '5',
+    )
+    const deployment = { name: 'fettle-controller', namespace }
+    expect(await admin.get<KubeObject>(resources.deployments, deployment), installed.stderr).toMatchObject({
+      spec: { replicas: 0 },
+    })
+    const token = await requestToken(admin, { name: 'fettle-controller', namespace })
+    const document = parseDocument(readFileSync(kubeconfig, 'utf8'))
+    document.setIn(['users', 0, 'user'], { token })
+    const asAccount = join(config, 'kubeconfig')
+    writeFileSync(asAccount, document.toString(), { mode: 0o600 })
+    const controller = startFettle(
+      [
+        ...['controller', '--kubeconfig', asAccount, '--namespace', namespace, '--http-port', '0'],
+        ...['--metrics-addr', ':0', '--health-addr', ':0', '--lease-seconds', '5'],
+      ],
+      { cwd: config, env: { POD_NAME: 'maintenance-controller-7d9f' }, deadlineMs },
+    )
+    context.onTestFinished(async () => {
+      controller.signal('SIGKILL')
+      await controller.finished
+    })
+    await controller.untilSaid('"msg":"profiles begin"')
+    await eventually(
+      async () => {
+        const { labels } = (await admin.get<NodeObject>(resources.nodes, { name: 'node-1' })).metadata
+        expect(labels?.['cloud.sap/maintenance-state'], controller.said()).toBe('operational')
+      },
+      { withinMs: 30_000 },
+    )
+    controller.signal('SIGKILL')
+    await controller.finished
+    expect(await run('uninstall', '--namespace', namespace)).toMatchObject({ code: 0 })
   })
 
   test('keeps custom resources and what is in them when told so', async () => {
