@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { CliContext } from './context.ts'
-import { type ControllerSettings, createControllerProgram, defaultNamespace } from './controller.ts'
+import { type ControllerSettings, createControllerProgram, defaultNamespace, narrowedHost } from './controller.ts'
 
 const context: CliContext = {
   out: () => undefined,
@@ -72,6 +72,7 @@ const inPod = { KUBERNETES_SERVICE_HOST: '10.0.0.1' }
 test.for([
   ['a file that it found', [], true, { host: '0.0.0.0', port: 8081, isOptional: true }],
   ['a file that it found, and an address', ['-health-addr=:9999'], true, { host: '0.0.0.0', port: 9999 }],
+  ['a file that it found, and the word that nobody asks', ['-health-addr=0'], true, undefined],
   ['a file that it was given', ['--profiles', 'config/maintenance.yaml'], true, undefined],
   ['no file', [], false, undefined],
 ] as const)('with %s health is answered where it is looked for', async ([, args, hasFile, expected]) => {
@@ -84,4 +85,26 @@ test.for([
   ['a terminal', {}, '127.0.0.1', `${hostname()}-${process.pid}`],
 ] as const)('in %s it is reached, and found by its name', async ([, env, host, identity]) => {
   expect(await settingsOf([], { env })).toMatchObject({ httpHost: host, identity })
+})
+
+test('figures that are to be answered nowhere else are no fault', async () => {
+  expect(await settingsOf(['--metrics-addr=0'], { env: inPod })).not.toHaveProperty('metricsAddress')
+})
+
+test.for([
+  [[], '0.0.0.0'],
+  [['--metrics-addr=127.0.0.1:8080'], '127.0.0.1'],
+  [['--health-addr=[::1]:8080'], '::1'],
+  [['--metrics-addr=127.0.0.1:9090', '--http-port=9090'], '127.0.0.1'],
+  [['--metrics-addr=127.0.0.1:8082'], '0.0.0.0'],
+  [['--metrics-addr=:8080'], '0.0.0.0'],
+  [['--metrics-addr=0'], '0.0.0.0'],
+  [['--metrics-addr=127.0.0.1:8080', '--http-host=0.0.0.0'], '0.0.0.0'],
+  [['--metrics-addr=127.0.0.1:8080', '--http-host=10.0.0.5'], '10.0.0.5'],
+] as const)('in a pod, %j is answered at %s', async ([args, host]) => {
+  expect(await settingsOf(args, { env: inPod })).toMatchObject({ httpHost: host })
+})
+
+test('who is answered on this machine alone stays there, whoever else asks', () => {
+  expect(narrowedHost({ host: '127.0.0.1', port: 8080 }, [{ host: '10.0.0.5', port: 8080 }])).toBe('127.0.0.1')
 })

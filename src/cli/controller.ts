@@ -37,6 +37,9 @@ export interface Address {
   readonly isOptional?: true
 }
 
+/** As controller-runtime has it: at 0 nothing is answered. */
+type AddressFlag = Address | 'nowhere'
+
 type ControllerFlags = Omit<
   ControllerSettings,
   | 'namespace'
@@ -51,8 +54,8 @@ type ControllerFlags = Omit<
   readonly originalLeaseNamespace?: string
   readonly metricsTimeout: number
   readonly profilesDryRun?: true
-  readonly metricsAddr?: Address
-  readonly healthAddr?: Address
+  readonly metricsAddr?: AddressFlag
+  readonly healthAddr?: AddressFlag
   readonly kubecontext?: string
   readonly enableEsxMaintenance?: true | string
   readonly enableKubernikusMaintenance?: true | string
@@ -106,14 +109,15 @@ export function addControllerCommand(program: Command, context: CliContext, star
     )
     .option('--profiles-dry-run', 'profiles say what they would do, and change nothing')
     .addOption(
-      new Option('--metrics-addr <address>', 'also serve /metrics and /api/v1/info here, such as :8082').argParser(
-        addressOf,
-      ),
+      new Option(
+        '--metrics-addr <address>',
+        'also serve /metrics and /api/v1/info here, such as :8082; 0 for nowhere',
+      ).argParser(addressOf),
     )
     .addOption(
       new Option(
         '--health-addr <address>',
-        `also serve /healthz and /readyz here; without it on :${usualHealthPort}, if ${usualFile} was found and the port is free`,
+        `also serve /healthz and /readyz here, 0 for nowhere; without it on :${usualHealthPort}, if ${usualFile} was found and the port is free`,
       ).argParser(addressOf),
     )
     .option(
@@ -122,7 +126,7 @@ export function addControllerCommand(program: Command, context: CliContext, star
       durationOption,
       0,
     )
-    .action(async (flags: ControllerFlags) => {
+    .action(async (flags: ControllerFlags, command: Command) => {
       const { enableEsxMaintenance = 'false', enableKubernikusMaintenance = 'false' } = flags
       if (enableEsxMaintenance !== 'false' || enableKubernikusMaintenance !== 'false')
         throw new CliFault(
@@ -132,18 +136,21 @@ export function addControllerCommand(program: Command, context: CliContext, star
       const file = profiles ?? (existsSync(usualFile) ? usualFile : undefined)
       // Found and not named: it may be the Deployment of maintenance-controller, and whoever does not answer is killed.
       const isInPlace = profiles === undefined && file !== undefined
-      const health = healthAddr ?? (isInPlace ? usualHealthAddress() : undefined)
+      const health = healthAddr ?? (isInPlace ? usualHealthAddress() : 'nowhere')
+      const isHostUsual = command.getOptionValueSource('httpHost') === 'default'
+      const { httpHost: host, httpPort: port } = flags
       const namespace = flags.namespace ?? (await defaultNamespace(env))
       await start(
         {
           ...settings,
+          httpHost: isHostUsual ? narrowedHost({ host, port }, [metricsAddr, healthAddr]) : host,
           namespace,
           originalLeaseNamespace: flags.originalLeaseNamespace ?? namespace,
           metricsTimeoutMs: metricsTimeout,
           ...(kubecontext === undefined ? {} : { context: kubecontext }),
           ...(file === undefined ? {} : { profiles: file }),
-          ...(metricsAddr === undefined ? {} : { metricsAddress: metricsAddr }),
-          ...(health === undefined ? {} : { healthAddress: health }),
+          ...(metricsAddr === undefined || metricsAddr === 'nowhere' ? {} : { metricsAddress: metricsAddr }),
+          ...(health === 'nowhere' ? {} : { healthAddress: health }),
           isDryRun: profilesDryRun === true,
           identity: env['POD_NAME'] ?? (isInPod(env) ? hostname() : `${hostname()}-${process.pid}`),
         },
@@ -157,6 +164,20 @@ export function addControllerCommand(program: Command, context: CliContext, star
 /** Where this pod is, as our manifests say it, or as every account says it; maintenance-controller looks there, too. */
 export async function defaultNamespace(env: NodeJS.ProcessEnv, accountFolder?: string): Promise<string> {
   return env['POD_NAMESPACE'] || ((await podNamespace(accountFolder)) ?? 'fettle-system')
+}
+
+/**
+ * Nobody asked for all addresses of the usual port. Whoever asks for one of them, such as that of this machine alone, means
+ * that no other is answered.
+ */
+export function narrowedHost({ host, port }: Address, asked: readonly (AddressFlag | undefined)[]): string {
+  if (!isEverywhere(host)) return host
+  const places = asked.filter((place) => typeof place === 'object')
+  return places.find((place) => place.port === port && !isEverywhere(place.host))?.host ?? host
+}
+
+function isEverywhere(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
 }
 
 function usualHealthAddress(): Address {
@@ -188,9 +209,10 @@ function asLongOption(argument: string): string {
 }
 
 /** As Go writes it: `:8080` listens everywhere. */
-function addressOf(text: string): Address {
+function addressOf(text: string): AddressFlag {
+  if (text === '0') return 'nowhere'
   const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? []
   if (port === '' || Number(port) > 65_535)
-    throw new InvalidArgumentError('write host:port, or :8080 to listen on all addresses')
+    throw new InvalidArgumentError('write host:port, :8080 to listen on all addresses, or 0 for nowhere')
   return { host: host.replace(/^\[|\]$/g, '') || defaultHttpHost(), port: Number(port) }
 }

@@ -30,6 +30,39 @@ function sendTo(port: number, clock: FakeClock, signal: AbortSignal, to = ['b@ex
   return sendMail(mail, composeMessage({}, request(), 'Drain'), doors, signal)
 }
 
+test.for([
+  ['a name before it', ['B <b@example.org>'], ['b@example.org'], 'B <b@example.org>'],
+  ['a name with a comma', ['"B, or not" <b@example.org>'], ['b@example.org'], '"B, or not" <b@example.org>'],
+  ['a remark after it', ['b@example.org (B)'], ['b@example.org'], 'B <b@example.org>'],
+  ['a name and no domain', ['Root <root>'], ['root'], 'Root <root>'],
+  ['several in one text', ['b@example.org, root'], ['b@example.org', 'root'], 'b@example.org, <root>'],
+  ['the same one twice', ['b@example.org', 'B <b@example.org>'], ['b@example.org'], 'b@example.org, B <b@example.org>'],
+] as const)('a receiver with %s is told', async ([, to, told, header], context) => {
+  const { port, mails } = await startSmtp(context)
+  expect(await sendTo(port, new FakeClock(), new AbortController().signal, [...to])).toEqual({ isDelivered: true })
+  expect(mails.map((mail) => mail.to)).toEqual([told])
+  expect(mails[0]?.data).toContain(`\nTo: ${header}\n`)
+})
+
+test('a receiver who is nobody counts as refused', async (context) => {
+  const { port, mails } = await startSmtp(context)
+  const remark = 'the mail server refused 1 of 2 receivers'
+  const sending = sendTo(port, new FakeClock(), new AbortController().signal, ['   ', 'b@example.org'])
+  expect(await sending).toEqual({ isDelivered: true, remark })
+  expect(mails.map(({ to }) => to)).toEqual([['b@example.org']])
+})
+
+test('a receiver with a line break is nobody, and the mail is not sent', async (context) => {
+  const { port, heard } = await startSmtp(context)
+  const to = ['b@example.org\r\nBcc: c@example.org']
+  expect(await sendTo(port, new FakeClock(), new AbortController().signal, to)).toEqual({
+    isDelivered: false,
+    isWorthRetry: false,
+    why: 'the sender or a receiver has a line break or another control character; write it anew',
+  })
+  expect(heard).toEqual([])
+})
+
 test('a mail server that is too slow is given up after ten seconds, and hung up on', async () => {
   const clock = new FakeClock()
   const { port, open, heard } = await startSlowServer()

@@ -54,6 +54,9 @@ export function sendMail(
 
 /** By SMTP, on a connection of its own, which is gone afterwards. Throws only when the signal aborts. */
 export async function postMail(letter: Letter, signal: AbortSignal): Promise<Delivery> {
+  // A line break would begin another header, and what comes before it would be somebody else.
+  if ([letter.from, ...letter.to].some((text) => /\p{Cc}/u.test(text)))
+    return undelivered('the sender or a receiver has a line break or another control character; write it anew', false)
   // Our own socket, because the package has no way to be stopped.
   const connection = connect({ host: letter.host, port: letter.port, signal })
   // For faults at a moment when nobody else listens.
@@ -72,7 +75,10 @@ export async function postMail(letter: Letter, signal: AbortSignal): Promise<Del
 async function converse(letter: Letter, connection: Socket): Promise<Delivery> {
   const { host, port, tls, login, from, to, subject, text } = letter
   // Only who sends mail waits for it: every other start of the program is a tenth of a second shorter.
-  const { createTransport } = await import('nodemailer')
+  const [{ createTransport }, { default: read }] = await Promise.all([
+    import('nodemailer'),
+    import('nodemailer/lib/addressparser'),
+  ])
   const transport = createTransport({
     host,
     port,
@@ -85,11 +91,30 @@ async function converse(letter: Letter, connection: Socket): Promise<Delivery> {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  const { rejected } = await transport.sendMail({ from, to: [...to], subject, text })
-  if (rejected.length === 0) return delivered
+  const receivers = to.map((one) => mailboxesIn(one, read))
+  const sent = await transport.sendMail({ from: mailboxesIn(from, read), to: receivers.flat(), subject, text })
+  // Those who are nobody, such as a text that is empty, are never named to the server.
+  const refused = sent.rejected.length + receivers.filter(({ length }) => length === 0).length
+  if (refused === 0) return delivered
   // The others have it, and would have it twice: nobody sends it again. If all are refused, the package throws.
-  const remark = `the mail server refused ${rejected.length} of ${to.length} receivers`
+  // Counted by what was tried: one text may name several, and two texts the same one.
+  const remark = `the mail server refused ${refused} of ${sent.accepted.length + refused} receivers`
   return { isDelivered: true, remark }
+}
+
+interface Mailbox {
+  readonly name: string
+  readonly address: string
+}
+
+/**
+ * Who is meant by what people write: `ops@example.org`, `Ops <ops@example.org>`, or `root`, whom the server knows. Given
+ * the bare text, the package takes `root` for the name of somebody without an address, and leaves them out silently.
+ */
+function mailboxesIn(text: string, read: (text: string, how: { flatten: true }) => Mailbox[]) {
+  return read(text, { flatten: true })
+    .map(({ name, address }) => (address === '' ? { name: '', address: name } : { name, address }))
+    .filter(({ address }) => address !== '')
 }
 
 interface PlainContext {

@@ -6,6 +6,8 @@ export interface Post {
   readonly whose: string
   readonly url: string | Secret
   readonly token?: Secret
+  /** A user name and password in the address are sent as Basic; without it, such an address is refused. */
+  readonly mayNameUser?: true
   readonly body: object
   /** For those that say with a status of success that they failed. Sees the first 64 KiB of the answer. */
   readonly judge?: (answer: string) => Delivery
@@ -15,16 +17,19 @@ export interface Post {
  * One POST of JSON. Any status of success will do. Redirects are not followed: a token goes nowhere else, and the address
  * of a webhook is a secret itself, which others would be shown.
  */
-export async function post({ whose, url, token, body, judge }: Post, signal: AbortSignal): Promise<Delivery> {
-  const address = typeof url === 'string' ? url : url.reveal()
+export async function post(asked: Post, signal: AbortSignal): Promise<Delivery> {
+  const { whose, url, token, body, judge, mayNameUser } = asked
+  const written = typeof url === 'string' ? url : url.reveal()
+  const { address, login } = mayNameUser ? withoutUser(written) : { address: written, login: undefined }
   if (!isAddress(address)) return undelivered(`${whose} is no address that begins with https:// or http://`, false)
   if (token && !/^[\x21-\x7e]+$/.test(token.reveal()))
     return undelivered('the token has characters that no header can hold; store it anew', false)
+  const authorization = token ? `Bearer ${token.reveal()}` : login
   const response = await fetch(address, {
     method: 'POST',
     redirect: 'manual',
     signal,
-    headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token.reveal()}` } : {}) },
+    headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
     body: JSON.stringify(body),
   })
   const { status, ok } = response
@@ -50,6 +55,21 @@ async function beginningOf({ body }: Response): Promise<string> {
     if (length >= mostBytes) break
   }
   return Buffer.concat(chunks).subarray(0, mostBytes).toString()
+}
+
+/** fetch refuses to have them in the address, and would say all of it. */
+function withoutUser(text: string): { readonly address: string; readonly login: string | undefined } {
+  if (!URL.canParse(text)) return { address: text, login: undefined }
+  const address = new URL(text)
+  const { username, password } = address
+  if (username === '' && password === '') return { address: text, login: undefined }
+  address.username = ''
+  address.password = ''
+  // As bytes: what is written with percent signs need not be text.
+  const pair = `${username}:${password}`.replaceAll(/%([\da-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  )
+  return { address: address.href, login: `Basic ${Buffer.from(pair, 'latin1').toString('base64')}` }
 }
 
 /** One with a user name in it is none: what is secret has a key of its own. */

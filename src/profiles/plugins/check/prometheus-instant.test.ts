@@ -70,6 +70,52 @@ test('it is asked by POST, below its path, at the moment of the pass', async (co
   ])
 })
 
+const search = '?extra_label=cluster%3Da&dedup'
+
+test('what the url asks for beyond its path is asked for, too', async (context) => {
+  const seen: string[] = []
+  const url = await listen(context, (request, answer) => {
+    void textOf(request).then((body) => {
+      seen.push(`${request.method} ${request.url} ${body}`)
+      if (request.method === 'POST') answer.writeHead(405).end()
+      else answer.end(vector('1'))
+    })
+  })
+  const { info } = await ask({ url: `${url}/select/${search}` })
+  const form = `query=up&time=${noon / 1_000}`
+  expect(seen).toEqual([
+    `POST /select/api/v1/query${search} ${form}`,
+    `GET /select/api/v1/query?${form}&${search.slice(1)} `,
+  ])
+  expect(info['url']).toBe(`${url}/select/`)
+})
+
+test.for([
+  ['a value', `?token=${canary}%2B&a=1`],
+  ['a name without a value', `?${canary}`],
+  ['one that begins as another', `?a=${canary.slice(0, 5)}&b=${canary}`],
+] as const)('what the url asks for is shown nowhere: %s', async ([, asked], context) => {
+  const url = await listen(context, (request, answer) => {
+    const said = `${request.url} ${decodeURIComponent(request.url ?? '')}, but 1`
+    answer.end(JSON.stringify({ status: 'error', error: said }))
+  })
+  const config = { url: `${url}/${asked}` }
+  const error: unknown = await ask(config).catch((reason: unknown) => reason)
+  expect(String(error)).toContain('[redacted]')
+  expect(String(error)).toContain(', but 1')
+  const shown = JSON.stringify([String(error), createFor(prometheusInstant, { ...basic, ...config })])
+  expect(shown).not.toContain(canary)
+  expect(shown).not.toContain(canary.slice(-5))
+})
+
+test('what the url asks for is not shown where nobody answers, nor in what was found', async (context) => {
+  const url = await listen(context, (_, answer) => answer.end(vector('1')))
+  expect(JSON.stringify(await ask({ url: `${url}/?token=${canary}` }))).not.toContain(canary)
+  const error: unknown = await ask({ url: `http://127.0.0.1:1/?token=${canary}` }).catch((reason: unknown) => reason)
+  expect(String(error)).toContain('http://127.0.0.1:1 cannot be asked')
+  expect(String(error)).not.toContain(canary)
+})
+
 test.for([405, 501])('who answers %d to POST is asked by GET', async (status, context) => {
   const url = await listen(context, ({ method, url: path }, answer) => {
     if (method === 'POST') answer.writeHead(status).end()

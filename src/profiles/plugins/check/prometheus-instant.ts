@@ -45,7 +45,7 @@ export const prometheusInstant = checkPlugin({
     const read = readExpression(expr)
     if (!address) throw new Error('the url is no address')
     if ('problem' in read) throw new Error(read.problem)
-    const shown = withoutSecrets([token, decodeURIComponent(address.password)])
+    const shown = withoutSecrets([token, decodeURIComponent(address.password), ...queryValues(address)])
     const authorization = authorizationOf(token, address)
     const base = { url: `${address.origin}${address.pathname}`, query, expr }
     return {
@@ -87,13 +87,29 @@ function authorizationOf(token: string, { username, password }: URL): string | u
   return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`
 }
 
+/** Of one or two letters nobody makes a secret, and without them no sentence would be left. */
+const shortestSecret = 3
+
+/** Values of the query part, as they are written and as they are meant: some take a token there. */
+function queryValues({ search, searchParams }: URL): string[] {
+  const written = search
+    .slice(1)
+    .split('&')
+    .map((pair) => pair.slice(pair.indexOf('=') + 1))
+  // One without = is a key here, and may be a secret all the same.
+  const meant = [...searchParams].map(([key, value]) => value || key)
+  return [...written, ...meant].filter(({ length }) => length >= shortestSecret)
+}
+
 const longestShown = 200
 
 /** One line of bounded length: whoever was sent a secret might send it back. */
 function withoutSecrets(secrets: readonly string[]): (text: string) => string {
+  // The longest first: what is left of it when a part was masked would be shown.
+  const inOrder = [...new Set(secrets)].sort((a, b) => b.length - a.length)
   return (text) => {
     let masked = text
-    for (const secret of secrets) if (secret !== '') masked = masked.replaceAll(secret, '[redacted]')
+    for (const secret of inOrder) if (secret !== '') masked = masked.replaceAll(secret, '[redacted]')
     const line = masked.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
     return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line
   }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Clock } from '../../../time/index.ts'
 
 export interface Question {
-  /** Of the server; what it is asked comes below it. */
+  /** Of the server; what it is asked comes below it. A query part goes along, such as the tenant that is asked for. */
   readonly url: URL
   readonly query: string
   readonly nowMs: number
@@ -104,8 +104,9 @@ class Astray extends Error {}
 async function call(question: Question, method: 'GET' | 'POST', signal: AbortSignal): Promise<Reply> {
   const { url, query, nowMs } = question
   const form = new URLSearchParams({ query, time: String(nowMs / 1_000) })
-  let place = new URL(`${url.origin}${url.pathname.replace(/\/+$/, '')}/api/v1/query`)
-  if (method === 'GET') place.search = form.toString()
+  let place = new URL(`${url.origin}${url.pathname.replace(/\/+$/, '')}/api/v1/query${url.search}`)
+  // Ours first: of two with one name Prometheus takes the first, and the form before the address.
+  if (method === 'GET') place.search = `${form}${url.search.replace('?', '&')}`
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await fetch(place, {
       method,

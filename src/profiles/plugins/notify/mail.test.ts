@@ -53,6 +53,41 @@ test('a line break in the subject begins no header', async (context) => {
   expect(mails[0]?.to).toHaveLength(2)
 })
 
+test('who has no domain is told and named as the file says, because the mail server knows them', async (context) => {
+  const { port, mails, heard } = await startSmtp(context)
+  expect(await send({ address: `127.0.0.1:${port}`, from: 'maintenance', to: ['root', 'x@example.org'] })).toBe(
+    undefined,
+  )
+  expect(heard).toEqual(
+    expect.arrayContaining(['MAIL FROM:<maintenance>', 'RCPT TO:<root>', 'RCPT TO:<x@example.org>']),
+  )
+  expect(mails[0]?.data).toMatch(/^From: <maintenance>$/m)
+  expect(mails[0]?.data).toMatch(/^To: <root>, x@example\.org$/m)
+})
+
+test('one alone who has no domain is told', async (context) => {
+  const { port, mails } = await startSmtp(context)
+  await send({ address: `127.0.0.1:${port}`, to: ['root'] })
+  expect(mails.map(({ to }) => to)).toEqual([['root']])
+})
+
+test.for([
+  ['From', 'from', { from: 'Ops <ops@example.org>\r\nBcc: x@example.org' }],
+  ['To', 'to', { to: ['a@example.org', 'b@example.org\r\nBcc: x@example.org'] }],
+  ['To with a tab', 'to', { to: ['a\t@example.org'] }],
+] as const)('a line break or another control character in %s is refused with the file', ([, field, more]) => {
+  expect(problemsFor(mail, { ...config, address: 'a:1', ...more })).toEqual([
+    `${field}: it has a line break or another control character; write an address such as ops@example.org`,
+  ])
+})
+
+test('nobody is told if a line break came as far as here all the same', async (context) => {
+  const { port, heard } = await startSmtp(context)
+  const to = ['a@example.org', 'b@example.org\r\nBcc: x@example.org']
+  await expect(send({ address: `127.0.0.1:${port}`, to })).rejects.toThrow('a receiver has a line break')
+  expect(heard).toEqual([])
+})
+
 test('PLAIN with an identity, to this very machine even without TLS', async (context) => {
   const { port, heard, mails } = await startSmtp(context, { answers: { AUTH: () => '235 welcome' } })
   await send({ address: `127.0.0.1:${port}`, auth: true, identity: 'me', user: 'u', password: canary })

@@ -24,7 +24,12 @@ export const mail: Plugin<Notifier, typeof fields> = {
   type: 'mail',
   about: 'Sends a mail by SMTP, over TLS if the server offers it.',
   fields,
-  problems: ({ address, message }) => [...addressProblems(address), ...templateProblems({ message })],
+  problems: ({ address, from, to, message }) => [
+    ...addressProblems(address),
+    ...lineProblems('from', [from]),
+    ...lineProblems('to', to),
+    ...templateProblems({ message }),
+  ],
   warnings: ({ message }) => templateWarnings({ message }),
   create(config) {
     const letter = letterOf(config)
@@ -61,6 +66,14 @@ function letterOf(config: Config): Omit<Letter, 'text'> {
 function addressProblems(address: string): FieldProblem[] {
   if (addressOf(address)) return []
   return [{ field: 'address', message: 'this is no host with a port; write one such as mail.example.org:587' }]
+}
+
+/** With a line break in it an address would end early, and the rest would be read as something else. */
+function lineProblems(field: string, texts: readonly string[]): FieldProblem[] {
+  if (!texts.some((text) => /\p{Cc}/u.test(text))) return []
+  return [
+    { field, message: 'it has a line break or another control character; write an address such as ops@example.org' },
+  ]
 }
 
 function addressOf(address: string): { readonly host: string; readonly port: number } | undefined {

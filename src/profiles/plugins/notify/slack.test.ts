@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../../time/fake-clock.ts'
-import { createFor, problemsFor } from '../../fixture-pass.ts'
+import { createFor, problemsFor, warningsFor } from '../../fixture-pass.ts'
 import { canary, doorsOf, notifyContext } from './fixture-notify.ts'
 import { type Fault, startSlack } from './fixture-slack.ts'
 import { slack } from './slack.ts'
@@ -57,13 +57,46 @@ test('one that hangs is given up after ten seconds', async (context) => {
 
 test.for([
   ['nonsense', `${canary}://x`, 'hook is no address'],
-  ['a user in it', `http://${canary}@127.0.0.1/`, 'hook is no address'],
+  ['a user at nobody', `http://u:${canary}@127.0.0.1:1/`, 'it cannot be reached'],
   ['nobody there', `http://127.0.0.1:1/${canary}`, 'it cannot be reached'],
 ] as const)('a hook that is %s is not shown', async ([, hook, why]) => {
   const sending = createFor(slack, { ...config, hook }).send(notifyContext(), doorsOf(new FakeClock()), never)
   const error: unknown = await sending.catch((thrown: unknown) => thrown)
   expect(String(error)).toContain(why)
   expect(String(error)).not.toContain(canary)
+})
+
+test.for([
+  ['a user and a password', 'u:p%40%FF', Buffer.from('u:p@\xff', 'latin1')],
+  ['a user alone', 'u', Buffer.from('u:')],
+  ['no escapes that mean anything', 'u:%zz', Buffer.from('u:%zz')],
+] as const)('a hook with %s is asked with them as Basic', async ([, user, pair], context) => {
+  const { origin, heard } = await startSlack(context)
+  const hook = `${origin.replace('//', `//${user}@`)}/x?a=b`
+  await createFor(slack, { ...config, hook }).send(notifyContext(), doorsOf(new FakeClock()), never)
+  expect(heard).toMatchObject([{ path: '/x?a=b', authorization: `Basic ${pair.toString('base64')}` }])
+})
+
+test('who refuses a password is told of without it', async (context) => {
+  const { origin, faults } = await startSlack(context)
+  faults.push({ status: 401, body: canary })
+  const hook = `${origin.replace('//', `//u:${canary}@`)}/${canary}`
+  const sending = createFor(slack, { ...config, hook }).send(notifyContext(), doorsOf(new FakeClock()), never)
+  const error: unknown = await sending.catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'NotSent', isWorthRetry: false, message: 'answered 401' })
+})
+
+test.for([
+  [`${canary}`, 1],
+  [`hooks.slack.com/${canary}`, 1],
+  [`ftp://hooks.slack.com/${canary}`, 1],
+  [`https://`, 1],
+  [`https://hooks.slack.com/${canary}`, 0],
+  [`http://u:${canary}@proxy/hook`, 0],
+] as const)('the hook %s can never work: %d; that is said, and no reason not to load', ([hook, count]) => {
+  const message = 'hook: nothing can be sent to it: it is no address that begins with https:// or http://'
+  expect(warningsFor(slack, { ...config, message: 'x', hook })).toEqual(Array(count).fill(message))
+  expect(problemsFor(slack, { ...config, message: 'x', hook })).toEqual([])
 })
 
 test('a template that cannot be written sends nothing', async (context) => {
