@@ -144,7 +144,7 @@ export class FixtureCycle {
   }
 
   #retried({ spec }: MaintenanceRequest, { held: was, host }: Status): Partial<Status> & Pick<Status, 'phase'> {
-    const isNewTry = spec.work === 'Reboot' && ['StillRequired', 'RebootNoEffect'].includes(was?.reason ?? '')
+    const isNewTry = spec.work === 'Reboot' && was?.reason === 'StillRequired'
     if (!isNewTry) return { phase: was?.from ?? 'Granted' }
     return { phase: 'Granted', reboots: { count: 0, bootIDAfter: host?.bootID ?? this.bootID } }
   }

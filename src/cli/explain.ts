@@ -6,7 +6,7 @@ import { decideRequest, isOpen, isReady, type RequestStep, settingsOf, slotOf } 
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { requestText } from './follow-request.ts'
-import { readPods, readWorld, type World } from './world.ts'
+import { readDrainFacts, readWorld, type World } from './world.ts'
 
 /** `fettle explain`: the controller's own decision about a node or a request, as a sentence and as a value. */
 export function addExplainCommand(program: Command, context: CliContext): void {
@@ -22,7 +22,7 @@ export function addExplainCommand(program: Command, context: CliContext): void {
         const node = world.nodes.find(({ metadata }) => metadata.name === nodeName)
         if (!named && !node)
           throw new CliFault(`${name} is neither a node nor a request; \`fettle queue\` lists requests`)
-        const { pods, budgets } = await readPods(client, nodeName)
+        const { pods, ...drain } = await readDrainFacts(client, nodeName, world.nodes, context.signal)
         const requests = named
           ? [named]
           : world.requests.filter((request) => isOpen(request) && request.spec.nodeName === nodeName)
@@ -41,7 +41,7 @@ export function addExplainCommand(program: Command, context: CliContext): void {
               node: node?.metadata.uid === request.spec.nodeUID ? node : undefined,
               podsOnNode: pods,
               daemonSets: world.daemonSets,
-              budgets,
+              ...drain,
               waiting: world.decision.waiting.get(request.metadata.name ?? ''),
               now,
             }),

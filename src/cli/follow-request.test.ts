@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import type { MaintenanceRequest, MaintenanceRequestStatus, Phase } from '../api/index.ts'
+import type { MaintenanceRequest, MaintenanceRequestStatus, Outcome, Phase } from '../api/index.ts'
 import type { ConnectedClient, WatchEvent } from '../kube/index.ts'
 import type { CliContext } from './context.ts'
-import { followRequest, requestText } from './follow-request.ts'
+import {
+  followRequest,
+  type Journey,
+  requestText,
+  untilGranted,
+  untilRebooted,
+  untilReturned,
+} from './follow-request.ts'
 
 const at = '2026-03-01T10:00:00Z'
 
@@ -72,23 +79,26 @@ test.for<readonly [string, MaintenanceRequestStatus | undefined]>([
 
 /** An API server that tells these states one after the other; undefined is a deletion. */
 function telling(states: readonly (MaintenanceRequest | undefined)[]): ConnectedClient {
-  const [first, ...later] = states
+  let at = 0
   return {
     async *list() {
-      yield { items: first ? [first] : [], resourceVersion: '1' }
+      const seen = states[at]
+      yield { items: seen ? [seen] : [], resourceVersion: '1' }
     },
     async *watch(): AsyncGenerator<WatchEvent<MaintenanceRequest>> {
-      for (const state of later)
-        yield state ? { type: 'MODIFIED', object: state } : { type: 'DELETED', object: first ?? request() }
+      while (++at < states.length) {
+        const seen = states[at]
+        yield seen ? { type: 'MODIFIED', object: seen } : { type: 'DELETED', object: request() }
+      }
+      at = states.length - 1
     },
   } as unknown as ConnectedClient
 }
 
 async function follow(
-  goal: Phase,
+  journey: Journey,
   states: readonly (MaintenanceRequest | undefined)[],
   isTTY = false,
-  remark?: string,
 ): Promise<string> {
   let said = ''
   const context: CliContext = {
@@ -99,7 +109,7 @@ async function follow(
     signal: new AbortController().signal,
     exitCode: () => undefined,
   }
-  const failure = await followRequest(telling(states), request(), goal, context, remark).catch(
+  const failure = await followRequest(telling(states), request(), journey, context).catch(
     (error: Error) => error.message,
   )
   return failure === undefined ? said : `${said}fault: ${failure}\n`
@@ -113,7 +123,7 @@ describe('following a request', () => {
       request({ phase: 'Claimed', drain }),
       request({ phase: 'Granted' }),
     ]
-    expect((await follow('Granted', states, true)).replaceAll('\r\u001b[2K', '<clear>')).toMatchInlineSnapshot(`
+    expect((await follow(untilGranted, states, true)).replaceAll('\r\u001b[2K', '<clear>')).toMatchInlineSnapshot(`
       "  … node-7: waiting for the controller (0s)<clear>  … node-7: in line at 2: node-1 is out since 2026-03-01 12:00 UTC (0s)<clear>  … node-7: draining, 2 of 5 pods left (0s)<clear>  ✓ node-7: drained; the work may begin (0s)
       "
     `)
@@ -121,7 +131,7 @@ describe('following a request', () => {
 
   test('in a pipe says where it began and where it ended', async () => {
     const states = [request({ phase: 'Queued', waiting }), request({ phase: 'Claimed' }), request({ phase: 'Granted' })]
-    expect(await follow('Granted', states)).toMatchInlineSnapshot(`
+    expect(await follow(untilGranted, states)).toMatchInlineSnapshot(`
       "  … node-7: in line at 2: node-1 is out since 2026-03-01 12:00 UTC (0s)
         ✓ node-7: drained; the work may begin (0s)
       "
@@ -129,14 +139,14 @@ describe('following a request', () => {
   })
 
   test('is over at once when it is there already', async () => {
-    expect(await follow('Granted', [request({ phase: 'Granted' })])).toBe(
+    expect(await follow(untilGranted, [request({ phase: 'Granted' })])).toBe(
       '  ✓ node-7: drained; the work may begin (0s)\n',
     )
   })
 
   test('does not say that a node is back which others keep out', async () => {
     const done = request({ phase: 'Done', outcome: 'Completed' })
-    expect(await follow('Done', [done], false, 'node-7 stays out of service: bob')).toBe(
+    expect(await follow({ ...untilReturned, remark: 'node-7 stays out of service: bob' }, [done])).toBe(
       '  ✓ node-7 stays out of service: bob (0s)\n',
     )
   })
@@ -147,9 +157,9 @@ describe('following a request', () => {
       request({ phase: 'Queued' }),
       request({ phase: 'Done', outcome: 'NodeGone', history: [...history] }),
     ]
-    expect(await follow('Granted', states)).toMatchInlineSnapshot(`
+    expect(await follow(untilGranted, states)).toMatchInlineSnapshot(`
       "  … node-7: in line (0s)
-      fault: r ended: node-7: ended: NodeGone, node node-7 does not exist
+      fault: r ended as NodeGone: node node-7 does not exist; next: \`kubectl get nodes\` lists the nodes that there are
       "
     `)
   })
@@ -161,21 +171,92 @@ describe('following a request', () => {
       message: 'the drain took longer than 30m',
       next: 'fettle node retry r',
     } as const
-    expect(await follow('Granted', [request({ phase: 'Held', held })])).toMatchInlineSnapshot(`
+    expect(await follow(untilGranted, [request({ phase: 'Held', held })])).toMatchInlineSnapshot(`
       "fault: r is held, DrainDeadline: the drain took longer than 30m; next: fettle node retry r
       "
     `)
   })
 
   test('tells that it was deleted, not where it was before', async () => {
-    expect(await follow('Granted', [request({ phase: 'Queued', waiting }), undefined])).toMatchInlineSnapshot(`
+    expect(await follow(untilGranted, [request({ phase: 'Queued', waiting }), undefined])).toMatchInlineSnapshot(`
       "  … node-7: in line at 2: node-1 is out since 2026-03-01 12:00 UTC (0s)
       fault: r ended: it was deleted
       "
     `)
-    expect(await follow('Granted', [undefined])).toMatchInlineSnapshot(`
+    expect(await follow(untilGranted, [undefined])).toMatchInlineSnapshot(`
       "fault: r ended: it was deleted
       "
     `)
+  })
+})
+
+const ended = (outcome: Outcome): MaintenanceRequest =>
+  request({
+    phase: 'Done',
+    outcome,
+    history: [{ time: at, phase: 'Done', reason: outcome, message: `because of ${outcome}` }],
+  })
+
+describe('the end of a request', () => {
+  test('of a reboot is good only when the work was done', async () => {
+    expect(await follow(untilRebooted, [ended('Completed')])).toBe('  ✓ node-7: back in service (0s)\n')
+    const asked = ['Duplicate', 'Aborted', 'Skipped', 'Released', 'NodeGone', 'Withdrawn', 'Refused'] as const
+    const said = await Promise.all(asked.map((outcome) => follow(untilRebooted, [ended(outcome)])))
+    expect(said.join('')).toMatchInlineSnapshot(`
+      "fault: r ended as Duplicate: because of Duplicate; next: \`fettle queue\` shows where the other request is
+      fault: r ended as Aborted: because of Aborted; next: \`fettle node history node-7\` tells who ended it; ask anew if you still want it
+      fault: r ended as Skipped: because of Skipped; next: \`fettle node history node-7\` tells who ended it; ask anew if you still want it
+      fault: r ended as Released: because of Released; next: \`fettle node history node-7\` tells who ended it; ask anew if you still want it
+      fault: r ended as NodeGone: because of NodeGone; next: \`kubectl get nodes\` lists the nodes that there are
+      fault: r ended as Withdrawn: because of Withdrawn; next: \`fettle node history node-7\` tells who ended it; ask anew if you still want it
+      fault: r ended as Refused: because of Refused; next: \`fettle node history node-7\` tells who ended it; ask anew if you still want it
+      "
+    `)
+  })
+
+  test('of a return is good also when the turn had not come, or the node is gone', async () => {
+    for (const outcome of ['Completed', 'Withdrawn', 'NodeGone'] as const)
+      expect(await follow(untilReturned, [ended(outcome)])).toMatch(/^ {2}✓ node-7: /)
+    for (const outcome of ['Released', 'Skipped', 'Aborted', 'Duplicate'] as const)
+      expect(await follow(untilReturned, [ended(outcome)])).toContain(`fault: r ended as ${outcome}`)
+  })
+
+  test('may be any where nobody minds how', async () => {
+    expect(await follow({ goal: 'Done', outcomes: 'any' }, [ended('Skipped')])).toContain('✓ node-7: ended: Skipped')
+  })
+})
+
+describe('following a return', () => {
+  const held = (since: string, from: Phase, reason: 'WorkDeadline' | 'Unhealthy' = 'WorkDeadline') =>
+    request({ phase: 'Held', since, held: { from, reason, message: 'too long', next: 'fettle node retry r' } })
+  const finishing = request({ phase: 'Finishing', since: '2026-03-01T10:00:09Z' })
+  const done = request({ phase: 'Done', outcome: 'Completed' })
+
+  test('goes past the stop that was there before it: the controller has only not heard yet', async () => {
+    const stop = held(at, 'Granted')
+    expect(await follow(untilReturned, [stop, stop, finishing, done])).toMatchInlineSnapshot(`
+      "  … node-7: waiting for the controller (0s)
+        … node-7: is given back (0s)
+        ✓ node-7: back in service (0s)
+      "
+    `)
+  })
+
+  test('goes past a stop that comes in between, for it ends by itself too', async () => {
+    const rebooting = request({ phase: 'Rebooting', since: at })
+    const said = await follow(untilReturned, [rebooting, held('2026-03-01T10:00:05Z', 'Rebooting'), finishing, done])
+    expect(said).toMatch(/✓ node-7: back in service/)
+  })
+
+  test('ends with a stop on the way home, which only a person ends', async () => {
+    const unhealthy = held('2026-03-01T10:00:10Z', 'Finishing', 'Unhealthy')
+    for (const states of [[unhealthy], [held(at, 'Granted'), finishing, unhealthy]])
+      expect(await follow(untilReturned, states)).toContain(
+        'fault: r is held, Unhealthy: too long; next: fettle node retry r',
+      )
+  })
+
+  test('does not go past a stop for whoever waits for something else', async () => {
+    expect(await follow(untilRebooted, [held(at, 'Granted')])).toContain('fault: r is held, WorkDeadline')
   })
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MaintenanceFreeze } from '../api/index.ts'
+import { CliFault } from './context.ts'
 import { chosen, readUntil } from './freeze.ts'
 
 const nowMs = Date.parse('2026-12-01T12:00:00Z')
@@ -16,7 +17,7 @@ test.for<[string, string]>([
   expect(new Date(readUntil(text, nowMs, 'Europe/Paris')).toISOString()).toBe(expected)
 })
 
-test.for(['tomorrow', '2026-12-24', '2026-02-30T10:00', '2026-12-24T25:00', '', '2 hours'])(
+test.for(['tomorrow', '2026-12-24', '2026-02-30T10:00', '2026-12-24T25:00', '', '2 hours', '2026-12-24T18:00+99:99'])(
   '--until %j is refused, and it says what to write',
   (text) => {
     expect(() => readUntil(text, nowMs, 'Europe/Paris')).toThrow(
@@ -27,6 +28,14 @@ test.for(['tomorrow', '2026-12-24', '2026-02-30T10:00', '2026-12-24T25:00', '', 
 
 test('an end that is over is refused', () => {
   expect(() => readUntil('2026-11-24T18:00', nowMs, 'UTC')).toThrow('is over already: it is 2026-12-01 12:00 UTC')
+})
+
+test('an end that cannot be written as a date is refused, and the last one that can is not', () => {
+  for (const text of ['999999999999h', '99999999h', `${'9'.repeat(400)}h`, '9999-12-31T23:59-01:00'])
+    expect(() => readUntil(text, nowMs, 'UTC')).toThrow(
+      new CliFault(`--until: '${text}' ends after the year 9999; without --until it is frozen until \`fettle thaw\``),
+    )
+  expect(readUntil('9999-12-31T23:59Z', nowMs, 'UTC')).toBe(Date.parse('9999-12-31T23:59Z'))
 })
 
 test('thaw ends the one freeze there is, or the one that is named', () => {

@@ -92,12 +92,19 @@ function isInForce(freeze: MaintenanceFreeze, nowMs: number): boolean {
   return viewFreezes([freeze], nowMs).active.length > 0
 }
 
+/** Later ones have more digits than a date of Kubernetes. */
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
+
 /** An end that a person wrote: how long, or when, in their own zone unless they name another. */
 export function readUntil(text: string, nowMs: number, timeZone: string): number {
   const untilMs = untilOf(text, nowMs, timeZone)
-  if (untilMs === undefined)
+  if (untilMs === undefined || Number.isNaN(untilMs))
     throw new CliFault(
       `--until: '${text}' is not a time; write how long, such as 2h, or when, such as 2026-12-24T18:00 (in ${timeZone}) or 2026-12-24T18:00Z`,
+    )
+  if (untilMs > lastMs)
+    throw new CliFault(
+      `--until: '${text}' ends after the year 9999; without --until it is frozen until \`fettle thaw\``,
     )
   if (untilMs <= nowMs)
     throw new CliFault(`--until: '${text}' is over already: it is ${shortTime(new Date(nowMs).toISOString())}`)

@@ -37,7 +37,12 @@ export function addInstallCommands(program: Command, context: CliContext): void 
     .description('install Fettle in a cluster, or bring an installation up to date')
     .option('--namespace <name>', 'where its pods run', 'fettle-system')
     .option('--image <reference>', 'container image of all programs', `fettle.dev/fettle:${manifest.version}`)
-    .option('--replicas <count>', 'controllers; one leads; 0 if they run in a Deployment of your own', wholeNumber(0, 7), 2)
+    .option(
+      '--replicas <count>',
+      'controllers; one leads; 0 if they run in a Deployment of your own',
+      wholeNumber(0, 7),
+      2,
+    )
     .option('--node-selector <label=value>', 'nodes that controllers may run on; can be repeated', addLabel, {})
     .option(
       '--agent-arg <argument>',

@@ -129,7 +129,9 @@ async function releaseSlot(
   const slot = findSlot(ledger.budget.status?.slots ?? [], name)
   const holders = holdersOf(slot, ledger.requests)
   await confirmByName(context, { what: releaseText(slot, holders), name: slot.node, isConfirmed: yes })
-  for (const holder of holders) await sayVerb(client, holder, 'release', { reason, wait: true }, context)
+  // However each of them ends, it holds the slot no longer.
+  for (const holder of holders)
+    await sayVerb(client, holder, 'release', { reason, wait: true, outcomes: 'any' }, context)
   // Of a slot with several holders some may be gone: with the last living one it is not yet free.
   const after = await readLedger(client)
   const left = after.budget.status?.slots.find(({ token }) => token === slot.token)

@@ -7,17 +7,15 @@ import {
   daemonSetsByUid,
   dryRunPods,
   judgePods,
-  offersEvictionRequest,
   type PreviewedPod,
   previewDrain,
 } from '../drain/index.ts'
-import { type ConnectedClient, isNotFound, type NodeObject, type PodObject, resources } from '../kube/index.ts'
-import { canRunElsewhere, isReady } from '../queue/index.ts'
+import { type ConnectedClient, isNotFound, type NodeObject, resources } from '../kube/index.ts'
+import { isReady } from '../queue/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addDrainOptions, type DrainOptions } from './drain-options.ts'
-import { selectorLabels } from './install-names.ts'
-import { readPods } from './world.ts'
+import { readDrainFacts } from './world.ts'
 
 interface DrainFlags extends ClusterFlags, DrainOptions {
   readonly preview?: boolean
@@ -57,17 +55,12 @@ async function previewNode(
   const nodes = await listAll<NodeObject>(client, resources.nodes)
   const node = nodes.find(({ metadata }) => metadata.name === name)
   if (!node) throw new CliFault(`there is no node ${name} in this cluster; \`kubectl get nodes\` lists them`)
-  const found = await readPods(client, name)
-  const ownPods = ({ metadata }: PodObject) =>
-    Object.entries(selectorLabels('controller')).every(([key, value]) => metadata.labels?.[key] === value)
+  const found = await readDrainFacts(client, name, nodes, context.signal)
   const world: DrainWorld = {
     ...found,
     daemonSets: daemonSetsByUid(await listAll<DaemonSetObject>(client, resources.daemonSets)),
     isNodeReady: isReady(node),
     settings: await drainSettings(client, options),
-    ownPods,
-    offersEvictionRequest: await offersEvictionRequest(client, context.signal),
-    hasOtherNodes: canRunElsewhere(found.pods.filter(ownPods), name, nodes),
     nowMs: context.nowMs(),
   }
   const toEvict = judgePods(world).filter(({ fate }) => fate === 'evict')

@@ -3,7 +3,7 @@ import { askForNode } from './ask-for-node.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
 import { addDrainOptions, type DrainOptions } from './drain-options.ts'
-import { followRequest } from './follow-request.ts'
+import { followRequest, untilRebooted } from './follow-request.ts'
 import { addReasonOption } from './node-verb.ts'
 
 interface RebootFlags extends ClusterFlags, DrainOptions {
@@ -21,7 +21,7 @@ export function addRebootCommand(node: Command, context: CliContext): void {
       await withCluster(flags, async (client) => {
         const request = await askForNode(client, name, { ...flags, work: 'Reboot', priority: 0 })
         context.out(`${request.metadata.name}: asked for a reboot of ${name}\n`)
-        if (flags.wait) await followRequest(client, request, 'Done', context)
+        if (flags.wait) await followRequest(client, request, untilRebooted, context)
       })
     })
 }

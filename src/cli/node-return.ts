@@ -4,7 +4,7 @@ import { isOpen } from '../queue/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { confirmByName } from './confirm.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { followRequest } from './follow-request.ts'
+import { followRequest, untilReturned } from './follow-request.ts'
 import { askedBy } from './node-history.ts'
 import { addYesOption } from './node-verb.ts'
 import { userName } from './user-name.ts'
@@ -38,7 +38,7 @@ export function addReturnCommand(node: Command, context: CliContext): void {
             { type: 'merge', body },
             { fieldManager: 'fettle-cli' },
           )
-          if (flags.wait) await followRequest(client, returned, 'Done', context, remark)
+          if (flags.wait) await followRequest(client, returned, { ...untilReturned, remark }, context)
           else context.out(`${ref.name}: ${remark ?? `${name} goes back`}\n`)
         }
       })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceRequest, MaintenanceRequestStatus, RequestVerb } from '../api/index.ts'
-import { findRequest, goalOfRetry, whatHappens } from './node-verb.ts'
+import { type Journey, untilGranted, untilRebooted, untilReturned } from './follow-request.ts'
+import { findRequest, journeyOf, whatHappens } from './node-verb.ts'
 
 function request(name: string, status?: MaintenanceRequestStatus, spec: object = {}): MaintenanceRequest {
   return {
@@ -87,12 +88,21 @@ test('what happens is said before it does', () => {
   )
 })
 
-test.for<readonly [Parameters<typeof held>[0], 'External' | 'Reboot', string]>([
-  ['Claimed', 'External', 'Granted'],
-  ['Granted', 'External', 'Granted'],
-  ['Finishing', 'External', 'Done'],
-  ['Rebooting', 'Reboot', 'Done'],
-  ['Claimed', 'Reboot', 'Done'],
-])('held in %s with work %s, a retry is followed until %s', ([from, work, goal]) => {
-  expect(goalOfRetry(request('r', held(from), { work }))).toBe(goal)
+test.for<readonly [Parameters<typeof held>[0], 'External' | 'Reboot', Journey]>([
+  ['Claimed', 'External', untilGranted],
+  ['Granted', 'External', untilGranted],
+  ['Finishing', 'External', untilReturned],
+  ['Rebooting', 'Reboot', untilRebooted],
+  ['Claimed', 'Reboot', untilRebooted],
+  ['Finishing', 'Reboot', untilRebooted],
+])('held in %s with work %s, a retry is followed until %o', ([from, work, journey]) => {
+  expect(journeyOf(request('r', held(from), { work }), 'retry')).toBe(journey)
+})
+
+test.for([
+  ['release', 'Released'],
+  ['skip', 'Skipped'],
+  ['abort', 'Aborted'],
+] as const)('%s is followed until it has ended as %s, and no other end will do', ([verb, outcome]) => {
+  expect(journeyOf(request('r', held('Granted')), verb)).toEqual({ goal: 'Done', outcomes: [outcome] })
 })

@@ -3,19 +3,24 @@ import {
   longestReason,
   type MaintenanceRequest,
   maintenanceRequests,
-  type Phase,
   type RequestVerb,
   requestVerbs,
   verbAnnotations,
 } from '../api/index.ts'
-import { type ConnectedClient, waitFor } from '../kube/index.ts'
+import type { ConnectedClient } from '../kube/index.ts'
 import { isOpen } from '../queue/index.ts'
-import { systemClock } from '../time/index.ts'
 import { addClusterOptions, type ClusterFlags, listAll, notInstalled, withCluster } from './cluster-options.ts'
 import { confirmByName } from './confirm.ts'
 import { type CliContext, CliFault } from './context.ts'
-import { followRequest, requestText } from './follow-request.ts'
-import { progressOn } from './progress.ts'
+import {
+  followRequest,
+  type Journey,
+  requestText,
+  untilGranted,
+  untilRebooted,
+  untilReturned,
+} from './follow-request.ts'
+import { untilHeard } from './until-heard.ts'
 import { userName } from './user-name.ts'
 
 export interface VerbFlags extends ClusterFlags {
@@ -31,7 +36,7 @@ const descriptions: Readonly<Record<RequestVerb, string>> = {
   abort: 'the same, and record that the work was aborted',
 }
 
-const outcomes = { release: 'Released', skip: 'Skipped', abort: 'Aborted' } as const
+const outcomeOf = { release: 'Released', skip: 'Skipped', abort: 'Aborted' } as const
 
 /** `fettle node retry|release|skip|abort`: a person decides what the queue does not decide alone. */
 export function addVerbCommands(node: Command, context: CliContext): void {
@@ -118,9 +123,9 @@ export function whatHappens(request: MaintenanceRequest, verb: Exclude<RequestVe
   const { nodeName, reason } = request.spec
   const { name } = request.metadata
   const phase = request.status?.phase ?? 'Queued'
-  if (phase === 'Queued') return `${name} [${reason}] leaves the line; it ends as ${outcomes[verb]}.`
+  if (phase === 'Queued') return `${name} [${reason}] leaves the line; it ends as ${outcomeOf[verb]}.`
   return [
-    `${name} [${reason}] is ${phase}. It ends as ${outcomes[verb]}, and ${nodeName} takes pods again:`,
+    `${name} [${reason}] is ${phase}. It ends as ${outcomeOf[verb]}, and ${nodeName} takes pods again:`,
     'nobody checks whether work on it has ended, or whether it is well.',
   ].join(' ')
 }
@@ -130,7 +135,7 @@ export async function sayVerb(
   client: ConnectedClient,
   request: MaintenanceRequest,
   verb: RequestVerb,
-  { reason, wait }: Pick<VerbFlags, 'reason' | 'wait'>,
+  { reason, wait, outcomes }: Pick<VerbFlags, 'reason' | 'wait'> & Partial<Pick<Journey, 'outcomes'>>,
   context: CliContext,
 ): Promise<void> {
   const { name = '', uid } = request.metadata
@@ -149,36 +154,18 @@ export async function sayVerb(
     context.out(`${name}: ${verb} is asked for\n`)
     return
   }
-  await untilHeard(client, told, context)
-  await followRequest(client, told, verb === 'retry' ? goalOfRetry(request) : 'Done', context)
+  await untilHeard(client, told, isToldStill, context)
+  const journey = journeyOf(request, verb)
+  await followRequest(client, told, outcomes === undefined ? journey : { ...journey, outcomes }, context)
 }
 
-/** Longer than any change of leaders takes. */
-const hearingMs = 120_000
-
-async function untilHeard(client: ConnectedClient, request: MaintenanceRequest, context: CliContext): Promise<void> {
-  const { name = '' } = request.metadata
-  const progress = progressOn(context.progress, context.nowMs)
-  const result = await waitFor<MaintenanceRequest>(
-    client,
-    maintenanceRequests,
-    { name },
-    (seen) => {
-      if (!seen || !isOpen(seen) || !seen.metadata.annotations?.[verbAnnotations.verb]) return true
-      const text = `${request.spec.nodeName}: waiting for the controller`
-      progress.update(text)
-      return text
-    },
-    { signal: context.signal, deadlineMs: hearingMs, clock: systemClock, random: Math.random },
-  )
-  progress.clear()
-  if (result.outcome === 'deadline')
-    throw new CliFault(
-      `the controller has not answered for ${hearingMs / 60_000} minutes; what ${name} was told stays, and is done once it runs`,
-    )
+function isToldStill(request: MaintenanceRequest): boolean {
+  return isOpen(request) && Boolean(request.metadata.annotations?.[verbAnnotations.verb])
 }
 
-/** How far it goes by itself: until the work may begin, or, where the agent works, until it is over. */
-export function goalOfRetry({ spec, status }: MaintenanceRequest): Phase {
-  return status?.held?.from === 'Finishing' || spec.work === 'Reboot' ? 'Done' : 'Granted'
+/** How far it goes by itself: a retry until the work may begin, or, where the agent works, until it is over. */
+export function journeyOf({ spec, status }: MaintenanceRequest, verb: RequestVerb): Journey {
+  if (verb !== 'retry') return { goal: 'Done', outcomes: [outcomeOf[verb]] }
+  if (spec.work === 'Reboot') return untilRebooted
+  return status?.held?.from === 'Finishing' ? untilReturned : untilGranted
 }

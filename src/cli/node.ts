@@ -3,7 +3,7 @@ import { askForNode } from './ask-for-node.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import { type CliContext, CliFault } from './context.ts'
 import { addDrainOptions, type DrainOptions } from './drain-options.ts'
-import { followRequest } from './follow-request.ts'
+import { followRequest, untilGranted } from './follow-request.ts'
 import { addDrainCommand } from './node-drain.ts'
 import { addHistoryCommand } from './node-history.ts'
 import { addRebootCommand } from './node-reboot.ts'
@@ -36,7 +36,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       await withCluster(flags, async (client) => {
         const request = await askForNode(client, name, { ...flags, work: 'External' })
         context.out(`${request.metadata.name}: asked for ${name}\n`)
-        if (flags.wait) await followRequest(client, request, 'Granted', context)
+        if (flags.wait) await followRequest(client, request, untilGranted, context)
       })
     })
 

@@ -68,9 +68,7 @@ async function explain(
   const node = nodes.find(({ metadata }) => metadata.name === name)
   if (!node) throw new CliFault(`there is no node ${name}; \`kubectl get nodes\` lists nodes`)
   const [pods, freezes, requests, budget, warnings] = await Promise.all([
-    asksForAllPods(config)
-      ? listAll<PodObject>(client, resources.pods)
-      : readPods(client, name).then(({ pods }) => pods),
+    asksForAllPods(config) ? listAll<PodObject>(client, resources.pods) : readPods(client, name),
     listAll<MaintenanceFreeze>(client, maintenanceFreezes).catch(nothing<MaintenanceFreeze>),
     listAll<MaintenanceRequest>(client, maintenanceRequests).catch(nothing<MaintenanceRequest>),
     readBudget(client),

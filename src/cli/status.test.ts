@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { MaintenanceRequest, MaintenanceRequestStatus } from '../api/index.ts'
 import { type StatusSummary, statusText, summarise } from './status.ts'
 import type { World } from './world.ts'
@@ -35,6 +35,17 @@ const blocked = (pdb: string, neverPasses: boolean): MaintenanceRequestStatus =>
   phase: 'Claimed',
   drain: { startedAt: '2026-03-01T10:00:00Z', total: 3, left: 1, blockedBy: [{ pod: 'shop/web-1', pdb, neverPasses }] },
 })
+
+/** The drain has said why its first pod does not leave. */
+const because = (status: MaintenanceRequestStatus, message: string): MaintenanceRequestStatus => ({
+  ...status,
+  conditions: [
+    { type: 'Drained', status: 'False', reason: 'Blocked', message, lastTransitionTime: '2026-03-01T10:00:00Z' },
+  ],
+})
+
+const keepsData =
+  'annotation fettle.dev/keep-data says that its data must not be lost: save it, then delete the pod yourself or take the annotation away'
 
 test('a quiet cluster is three lines', () => {
   expect(statusText(summarise(world([]), nowMs))).toMatchInlineSnapshot(`
@@ -80,7 +91,7 @@ test('a busy one tells who is out without a slot, who needs a person, and how ma
   } as const
   const requests = [
     request('stuck', blocked('shop/web', true)),
-    request('alone', blocked('', true)),
+    request('alone', because(blocked('', true), keepsData)),
     request('patient', blocked('shop/db', false)),
     request('late', { phase: 'Held', held }),
     ...[1, 2, 3, 4].map((index) => request(`more-${index}`, { phase: 'Granted' })),
@@ -93,7 +104,7 @@ test('a busy one tells who is out without a slot, who needs a person, and how ma
   expect(statusText(summary)).toMatchInlineSnapshot(`
     "nodes   9 of 10 ready
     budget  9 of at most 2 out of service (without a slot: node-0 NotReady)
-      out  Claimed    node-of-alone: draining, 1 of 3 pods left [fan]
+      out  Claimed    node-of-alone: draining, 1 of 3 pods left; shop/web-1: annotation fettle.dev/keep-data says that its data must not be lost: save it, then delete the pod yourself or take the annotation away [fan]
       out  Held       node-of-late: held, WorkDeadline: the work took longer than 2h [fan]
       out  Granted    node-of-more-1: drained; the work may begin [fan]
       out  Granted    node-of-more-2: drained; the work may begin [fan]
@@ -101,10 +112,40 @@ test('a busy one tells who is out without a slot, who needs a person, and how ma
       out  Granted    node-of-more-4: drained; the work may begin [fan]
            … and 2 more; \`fettle queue\` shows all
     needs a person: stuck: shop/web-1 never leaves while PodDisruptionBudget shop/web stays as it is
-    needs a person: alone: shop/web-1 has no controller; delete it to go on
+    needs a person: alone: shop/web-1 cannot leave: annotation fettle.dev/keep-data says that its data must not be lost: save it, then delete the pod yourself or take the annotation away
     needs a person: late is held, WorkDeadline: the work took longer than 2h; fettle node retry late
     "
   `)
+})
+
+describe('a pod that no budget keeps', () => {
+  const sentences = (status: MaintenanceRequestStatus) => summarise(world([request('r', status)]), nowMs).needsPerson
+  const [web, db] = [
+    { pod: 'shop/web-1', pdb: '', neverPasses: true },
+    { pod: 'shop/db-0', pdb: '', neverPasses: true },
+  ]
+  const waitsFor = (blockedBy: readonly object[]) =>
+    ({ ...blocked('', true), drain: { ...blocked('', true).drain, blockedBy } }) as MaintenanceRequestStatus
+
+  test('is told with the reason that the drain gave, and never to be deleted for want of another one', () => {
+    const unoffered = 'the settings of the drain ask for EvictionRequest, which this server does not offer'
+    expect(sentences(because(waitsFor([web, db]), unoffered))).toEqual([
+      `r: shop/web-1 cannot leave: ${unoffered}`,
+      'r: shop/db-0 cannot leave; `fettle explain r` says why',
+    ])
+  })
+
+  test('does not get the reason of another pod, or of another time', () => {
+    const later = { pod: 'shop/api-1', pdb: 'shop/api', neverPasses: false }
+    const why = 'PodDisruptionBudget shop/api has nothing to give now'
+    const unknown = ['r: shop/db-0 cannot leave; `fettle explain r` says why']
+    expect(sentences(because(waitsFor([later, db]), why))).toEqual(unknown)
+    expect(sentences(waitsFor([db]))).toEqual(unknown)
+  })
+
+  test("is nobody else's business once the drain is over", () => {
+    expect(sentences({ ...because(waitsFor([db]), keepsData), phase: 'Finishing' })).toEqual([])
+  })
 })
 
 test('the same for programs', () => {

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { MaintenanceRequest } from '../api/index.ts'
 import { freezeText, isOpen, isReady, shortTime, viewFreezes } from '../queue/index.ts'
 import { addClusterOptions, type ClusterFlags, withCluster } from './cluster-options.ts'
 import type { CliContext } from './context.ts'
@@ -32,19 +33,7 @@ export interface StatusSummary {
 
 export function summarise(world: World, nowMs: number): StatusSummary {
   const { nodes, requests, decision } = world
-  const needsPerson = requests.filter(isOpen).flatMap(({ metadata, status }) => {
-    if (status?.phase === 'Held')
-      return [
-        `${metadata.name} is held, ${status.held?.reason ?? ''}: ${status.held?.message ?? ''}; ${status.held?.next ?? ''}`,
-      ]
-    return (status?.drain?.blockedBy ?? [])
-      .filter(({ neverPasses }) => neverPasses)
-      .map(({ pod, pdb }) =>
-        pdb
-          ? `${metadata.name}: ${pod} never leaves while PodDisruptionBudget ${pdb} stays as it is`
-          : `${metadata.name}: ${pod} has no controller; delete it to go on`,
-      )
-  })
+  const needsPerson = requests.filter(isOpen).flatMap(whatNeedsPerson)
   const cluster = decision.next.limits?.[0]
   return {
     nodes: { total: nodes.length, ready: nodes.filter(isReady).length },
@@ -58,6 +47,23 @@ export function summarise(world: World, nowMs: number): StatusSummary {
     queue: queueRows(world),
     needsPerson,
   }
+}
+
+function whatNeedsPerson({ metadata: { name }, status }: MaintenanceRequest): string[] {
+  if (status?.phase === 'Held')
+    return [`${name} is held, ${status.held?.reason ?? ''}: ${status.held?.message ?? ''}; ${status.held?.next ?? ''}`]
+  // What is left over from a drain that has ended keeps nobody waiting.
+  if (status?.phase !== 'Claimed') return []
+  const blockedBy = status.drain?.blockedBy ?? []
+  const said = status.conditions?.find(({ type, reason }) => type === 'Drained' && reason === 'Blocked')
+  return blockedBy.flatMap(({ pod, pdb, neverPasses }, index) => {
+    if (!neverPasses) return []
+    if (pdb) return [`${name}: ${pod} never leaves while PodDisruptionBudget ${pdb} stays as it is`]
+    // The drain gives the reason of its first pod only. Another pod may have another one, and its data may be lost by a guess.
+    return index === 0 && said
+      ? [`${name}: ${pod} cannot leave: ${said.message}`]
+      : [`${name}: ${pod} cannot leave; \`fettle explain ${name}\` says why`]
+  })
 }
 
 /** As the controller wrote it into them: it reads their calendars, which a person may not be able to. */

@@ -95,6 +95,42 @@ spec:
   `)
 })
 
+test('what the API refuses is no good window here either', () => {
+  const text = `apiVersion: fettle.dev/v1alpha1
+kind: MaintenanceWindow
+metadata: {name: never}
+spec:
+  schedule:
+    always: false
+---
+apiVersion: fettle.dev/v1alpha1
+kind: MaintenanceWindow
+metadata: {name: open}
+spec:
+  schedule: {always: true}
+  exclusions:
+  - {from: 2027-12-18, to: 2028-01-04, cron: 0 12 * * FRI, duration: 60h}
+  - {from: 2027-12-18, to: 2028-01-04, duration: 60h}
+  - {from: 2027-12-18, ics: {configMapRef: {name: holidays, key: cal.ics}}}
+---
+apiVersion: fettle.dev/v1alpha1
+kind: MaintenanceWindow
+metadata: {name: minutes}
+spec:
+  schedule: {cron: '* * * * *'}
+  duration: 1m
+  minRemaining: 1m
+`
+  expect(check(text)).toMatchInlineSnapshot(`
+    "windows.yaml:6: spec.schedule.always: always can only be true; to close the window for good, delete it or make a MaintenanceFreeze
+    windows.yaml:14: spec.exclusions[0]: it has 2 of from and to, cron, and ics; write exactly one
+    windows.yaml:15: spec.exclusions[1].duration: duration goes with cron, and only with it
+    windows.yaml:16: spec.exclusions[2]: it has 2 of from and to, cron, and ics; write exactly one
+    windows.yaml:24: spec.minRemaining: 1m is not shorter than the duration, 1m; make it shorter
+    "
+  `)
+})
+
 test('a file that is no YAML, or holds none of them, says so', () => {
   expect(check('a: [')).toMatch(/^windows\.yaml:1: /)
   expect(check('kind: Deployment')).toBe('windows.yaml: it holds no MaintenanceWindow\n')

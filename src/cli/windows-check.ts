@@ -8,6 +8,7 @@ import {
   version,
 } from '../api/index.ts'
 import { readWindowObject, type Timetable, timetableOf, viewWindow } from '../queue/index.ts'
+import { durationMs } from '../time/index.ts'
 import { timetableText } from './timetable.ts'
 
 export interface CheckedFile {
@@ -85,6 +86,12 @@ function checkTimes(
   // With its defaults, as the server would fill them in.
   const spec = maintenanceWindow.spec.parse(object.spec) as MaintenanceWindow['spec']
   const window = { ...object, spec }
+  const { minRemaining, duration } = spec
+  // The API refuses it also where such windows follow each other without a break, so that there would be enough left.
+  const isNeverEnough =
+    minRemaining !== undefined && duration !== undefined && durationMs(minRemaining) >= durationMs(duration)
+  if (isNeverEnough)
+    say(['spec', 'minRemaining'], `${minRemaining} is not shorter than the duration, ${duration}; make it shorter`)
   const read = readWindowObject(window, () => emptyCalendar)
   for (const { path, message } of read.problems) say(['spec', ...readPath(path)], message)
   if (!read.window) return undefined
@@ -92,7 +99,7 @@ function checkTimes(
   const { isOpen, opensAtMs } = viewWindow(window, () => emptyCalendar, nowMs)
   if (!timetable.current && timetable.next.length === 0)
     say(['spec', 'schedule'], 'it does not open within the next five years; look at its dates')
-  else if (!isOpen && opensAtMs === undefined)
+  else if (!isNeverEnough && !isOpen && opensAtMs === undefined)
     say(['spec', 'minRemaining'], 'it is longer than the window is ever open, so that nothing would be claimed')
   const remarks = (spec.exclusions ?? []).flatMap(({ ics }, index) =>
     ics

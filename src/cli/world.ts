@@ -9,7 +9,13 @@ import {
   maintenanceRequests,
   maintenanceWindows,
 } from '../api/index.ts'
-import { type DaemonSetObject, type DaemonSets, daemonSetsByUid } from '../drain/index.ts'
+import {
+  type DaemonSetObject,
+  type DaemonSets,
+  type DrainWorld,
+  daemonSetsByUid,
+  offersEvictionRequest,
+} from '../drain/index.ts'
 import {
   type ConnectedClient,
   isForbidden,
@@ -21,6 +27,7 @@ import {
 } from '../kube/index.ts'
 import {
   type ClaimGates,
+  canRunElsewhere,
   decideLedger,
   foreignLock,
   freezeText,
@@ -32,6 +39,7 @@ import {
 import { calendarsOf, readCalendars, usualNamespace } from './calendars.ts'
 import { listAll } from './cluster-options.ts'
 import { CliFault } from './context.ts'
+import { selectorLabels } from './install-names.ts'
 
 /** The cluster as the queue sees it, read once, with the queue's own decision about it. */
 export interface World {
@@ -131,12 +139,34 @@ async function ailmentsOf(client: ConnectedClient, nodes: readonly NodeObject[])
   return found
 }
 
-export async function readPods(
-  client: ConnectedClient,
-  nodeName: string,
-): Promise<{ readonly pods: PodObject[]; readonly budgets: PodDisruptionBudget[] }> {
+export async function readPods(client: ConnectedClient, nodeName: string): Promise<PodObject[]> {
   const pods: PodObject[] = []
   for await (const page of client.list<PodObject>(resources.pods, { fieldSelector: `spec.nodeName=${nodeName}` }))
     pods.push(...page.items)
-  return { pods, budgets: await listAll<PodDisruptionBudget>(client, resources.podDisruptionBudgets) }
+  return pods
+}
+
+/** What the controller knows when it drains a node. */
+export type DrainFacts = Required<
+  Pick<DrainWorld, 'pods' | 'budgets' | 'ownPods' | 'offersEvictionRequest' | 'hasOtherNodes'>
+>
+
+export async function readDrainFacts(
+  client: ConnectedClient,
+  nodeName: string,
+  nodes: readonly NodeObject[],
+  signal: AbortSignal,
+): Promise<DrainFacts> {
+  const pods = await readPods(client, nodeName)
+  return {
+    pods,
+    budgets: await listAll<PodDisruptionBudget>(client, resources.podDisruptionBudgets),
+    ownPods: isOwnPod,
+    offersEvictionRequest: await offersEvictionRequest(client, signal),
+    hasOtherNodes: canRunElsewhere(pods.filter(isOwnPod), nodeName, nodes),
+  }
+}
+
+function isOwnPod({ metadata }: PodObject): boolean {
+  return Object.entries(selectorLabels('controller')).every(([key, value]) => metadata.labels?.[key] === value)
 }

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type MaintenanceRequest, type MaintenanceRequestStatus, type Phase, verbAnnotations } from '../api/index.ts'
+import {
+  type HeldReason,
+  type MaintenanceRequest,
+  type MaintenanceRequestStatus,
+  type Phase,
+  verbAnnotations,
+} from '../api/index.ts'
 import { decideRequest } from './decide-request.ts'
 import { budget, condition, cordonedNode, earlier, heldSlot, noon, request, slot } from './fixture-world.ts'
 import type { RequestStep, RequestWorld } from './request-steps.ts'
@@ -144,17 +150,79 @@ describe('a retry', () => {
     expect(status).toMatchObject({ reboots: { count: 0, bootIDAfter: 'b' }, dismissedFailure: 'exit 1' })
   })
 
-  test.for([
-    ['StillRequired', 'Reboot', 'Granted'],
-    ['RebootNoEffect', 'Reboot', 'Granted'],
-    ['ReturnDeadline', 'Reboot', 'Granted'],
-    ['NodeLost', 'Reboot', 'Rebooting'],
-    ['ReturnDeadline', 'Host', 'Rebooting'],
-  ] as const)('of %s for work %s goes on in %s', ([reason, work, phase]) => {
-    const held = { from: 'Rebooting', reason, message: 'm' } as const
-    const one = inPhase('Held', 'retry', { held, host: { bootID: 'b' } })
-    const status = statusOf(decideRequest(world({ ...one, spec: { ...one.spec, work } })))
-    expect(status.phase).toBe(phase)
+  describe('of a reboot', () => {
+    const intent = { token: 3, fromBootID: 'old' } as const
+    const retried = (
+      reason: HeldReason,
+      host: NonNullable<MaintenanceRequestStatus['host']>,
+      work: 'Reboot' | 'Host' = 'Reboot',
+    ) => {
+      const held = { from: 'Rebooting', reason, message: 'm' } as const
+      const reboots = { count: 1, bootIDBefore: 'old' }
+      const conditions = [condition('PermissionGiven')]
+      const one = inPhase('Held', 'retry', { held, reboots, conditions, host: { permission: 'Absent', ...host } })
+      const asked = { ...one, spec: { ...one.spec, work } }
+      return { ...asked, metadata: request('r', 'a').metadata, status: statusOf(decideRequest(world(asked))) }
+    }
+
+    test.for(['ReturnDeadline', 'RebootNoEffect', 'NodeLost', 'HostUnreadable'] as const)(
+      'that has taken place meanwhile waits for the proof, with a fresh deadline, and orders no other one: %s',
+      (reason) => {
+        const one = retried(reason, { bootID: 'new', rebootIntent: intent })
+        expect(one.status).toMatchObject({
+          phase: 'Rebooting',
+          since: noon,
+          reboots: { count: 1, bootIDBefore: 'old' },
+        })
+        const timing = { soak: '0s', lead: '0s', heartbeatTimeout: '60s', minReadySeconds: 0 }
+        const mended = cordonedNode('a', { token: 3, bootID: 'new' })
+        const settings = settingsOf(one, budget({ timing }).spec)
+        const inProgress = { type: 'MaintenanceInProgress', status: 'True', reason: 'FettleMaintenance' } as const
+        const conditions = [...(mended.status?.conditions ?? []), { ...inProgress, message: one.spec.reason }]
+        const node = { ...mended, status: { ...mended.status, conditions } }
+        expect(statusOf(decideRequest(world(one, { settings, node })))).toMatchObject({
+          phase: 'Finishing',
+          reboots: { count: 1, bootIDBefore: 'old', bootIDAfter: 'new' },
+        })
+      },
+    )
+
+    test.for(['ReturnDeadline', 'RebootNoEffect', 'NodeLost'] as const)(
+      'whose order still stands waits for that order anew: %s',
+      (reason) => {
+        expect(retried(reason, { bootID: 'old', rebootIntent: intent }).status).toMatchObject({
+          phase: 'Rebooting',
+          reboots: { count: 1, bootIDBefore: 'old' },
+        })
+      },
+    )
+
+    test.for<readonly [string, NonNullable<MaintenanceRequestStatus['host']>, string]>([
+      ['that nobody has ordered', { bootID: 'old' }, 'old'],
+      [
+        'that was ordered under a number that its slot has lost',
+        { bootID: 'old', rebootIntent: { ...intent, token: 2 } },
+        'old',
+      ],
+      ['that was taken back', { bootID: 'old', rebootIntent: { ...intent, takenBack: true } }, 'old'],
+    ])('%s in a boot that it should have left begins anew: nothing would come of waiting', ([, host, boot]) => {
+      for (const reason of ['ReturnDeadline', 'RebootNoEffect', 'NodeLost'] as const)
+        expect(retried(reason, host).status).toMatchObject({
+          phase: 'Granted',
+          reboots: { count: 0, bootIDAfter: boot },
+        })
+    })
+
+    test('that was not enough is another reboot, from the boot that came of it', () => {
+      expect(retried('StillRequired', { bootID: 'new', rebootIntent: intent }).status).toMatchObject({
+        phase: 'Granted',
+        reboots: { count: 0, bootIDAfter: 'new' },
+      })
+    })
+
+    test('of a host at work waits for the proof in any case', () => {
+      expect(retried('ReturnDeadline', { bootID: 'old' }, 'Host').status.phase).toBe('Rebooting')
+    })
   })
 
   test('proves the node anew: nobody watched it meanwhile', () => {

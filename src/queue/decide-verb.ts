@@ -1,9 +1,5 @@
-import {
-  type HeldReason,
-  type MaintenanceRequest,
-  type MaintenanceRequestStatus,
-  verbAnnotations,
-} from '../api/index.ts'
+import { type MaintenanceRequest, type MaintenanceRequestStatus, verbAnnotations } from '../api/index.ts'
+import { mayGoDown } from './health.ts'
 import { enterPhase } from './request-status.ts'
 import { finish, type RequestStep, type RequestWorld, withoutHeld, write } from './request-steps.ts'
 
@@ -43,7 +39,7 @@ function retry({ request, node, now }: RequestWorld, { reason, by }: Order): Req
   const { status } = request
   const message = `tried again${reason ? `: ${reason}` : ''}`
   if (status?.phase === 'Held' && status.held) {
-    const isNewTry = request.spec.work === 'Reboot' && rebootsAgain.has(status.held.reason)
+    const isNewTry = needsAnotherReboot(request)
     const from = isNewTry ? 'Granted' : status.held.from
     const again = withoutHeld(fresh(enterPhase(request, from, { reason: 'Retry', message, by }, now)), now)
     return write(isNewTry ? fromThisBoot(again, node?.status?.nodeInfo?.bootID) : again)
@@ -56,8 +52,16 @@ function retry({ request, node, now }: RequestWorld, { reason, by }: Order): Req
   return undefined
 }
 
-/** What came of a reboot, so that another one is what the person asks for. */
-const rebootsAgain: ReadonlySet<HeldReason> = new Set(['StillRequired', 'RebootNoEffect', 'ReturnDeadline'])
+/**
+ * Back in Rebooting a machine that has left its boot is proven, and one that was told to leave it is told again: neither
+ * goes down once more for nothing. Only a reboot that was not enough, and one that nothing orders any more, begins anew.
+ */
+function needsAnotherReboot(request: MaintenanceRequest): boolean {
+  const { held, host, reboots } = request.status ?? {}
+  if (request.spec.work !== 'Reboot' || held?.from !== 'Rebooting') return false
+  const hasLeft = host?.bootID !== undefined && host.bootID !== reboots?.bootIDBefore
+  return held.reason === 'StillRequired' || !(hasLeft || mayGoDown(request))
+}
 
 /** The order that led to the stop must not count again, nor the boot that came of it: only one that leaves this boot. */
 function fromThisBoot(status: MaintenanceRequestStatus, seen: string | undefined): MaintenanceRequestStatus {
@@ -73,7 +77,8 @@ function fresh(status: MaintenanceRequestStatus): MaintenanceRequestStatus {
     ...rest,
     // Nobody watched whether the node stayed well meanwhile.
     ...(status.conditions ? { conditions: status.conditions.filter(({ reason }) => reason !== 'Settling') } : {}),
-    ...(status.reboots ? { reboots: { ...status.reboots, count: 0 } } : {}),
+    // One that is under way is the first of those that are allowed from here.
+    ...(status.reboots ? { reboots: { ...status.reboots, count: status.phase === 'Rebooting' ? 1 : 0 } } : {}),
     ...(status.host?.failure ? { dismissedFailure: status.host.failure } : {}),
   }
 }
@@ -82,7 +87,8 @@ function end(world: RequestWorld, { verb, reason, by }: Order): RequestStep | un
   const { request, slot, now } = world
   const as = Object.hasOwn(outcomes, verb) ? outcomes[verb as keyof typeof outcomes] : undefined
   const { status } = request
-  if (!as || !status || status.released) return undefined
+  // Held again after a first word, it needs another one.
+  if (!as || !status || (status.released && status.phase !== 'Held')) return undefined
   const why = `${verb}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}`
   if (status.phase === 'Queued' && !slot) return finish(world, as, why)
   const { requeue: _, ...going } = enterPhase(request, 'Finishing', { reason: as, message: why, by }, now)

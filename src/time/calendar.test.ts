@@ -123,6 +123,26 @@ describe('events', () => {
     expect(closedTimes(calendar(text), from, to)).toEqual(expected)
   })
 
+  test.for<[string, (text: string) => string]>([
+    ['in capitals', (text) => text.toUpperCase()],
+    ['in lower case', (text) => text.toLowerCase()],
+    [
+      'with only its events in lower case',
+      (text) => text.replaceAll(/(BEGIN|END):VEVENT/g, (line) => line.toLowerCase()),
+    ],
+    ['with all but its names in lower case', (text) => text.replaceAll(/:.*$/gm, (value) => value.toLowerCase())],
+  ])('a calendar %s closes the same times, because case means nothing in it', ([, spelt]) => {
+    const text = calendar(
+      event('DTSTART;VALUE=DATE:20261224', 'RRULE:FREQ=YEARLY;BYDAY=TH;BYMONTH=12;UNTIL=20261225T000000Z'),
+      event('DTSTART:20261226T100000Z', 'DURATION:P1DT1H'),
+      event('DTSTART;VALUE=DATE:20261230', 'STATUS:CANCELLED'),
+    )
+    expect(closedTimes(spelt(text), '2026-12-20T00:00Z', '2027-01-05T00:00Z')).toEqual([
+      '2026-12-23T23:00Z - 2026-12-24T23:00Z',
+      '2026-12-26T10:00Z - 2026-12-27T11:00Z',
+    ])
+  })
+
   test('a calendar without events closes nothing', () => {
     expect(closedTimes(calendar(), '2026-12-20T00:00Z', '2026-12-31T00:00Z')).toEqual([])
   })

@@ -48,7 +48,10 @@ export function readCalendar(text: string, windowZone: Zone): IntervalSource[] {
       replaced.set(uid, [...(replaced.get(uid) ?? []), ...timesOf(property)])
     }
   return events
-    .filter((event) => first(event, 'STATUS')?.value !== 'CANCELLED')
+    .filter((event) => {
+      const status = first(event, 'STATUS')
+      return status === undefined || wordOf(status) !== 'CANCELLED'
+    })
     .map((event) => {
       const isReplacement = first(event, 'RECURRENCE-ID') !== undefined
       return eventSource(event, timesOf, isReplacement ? [] : (replaced.get(first(event, 'UID')?.value ?? '') ?? []))
@@ -86,7 +89,7 @@ function eventSource(
   }
   const startsBetween = recurrence({
     startWallMs,
-    rule: rule.value,
+    rule: wordOf(rule),
     exceptWallMs: except,
     alsoWallMs: also,
     includesStart: true,
@@ -115,8 +118,8 @@ function lengthOf(event: readonly Property[], start: EventTime, timesOf: (proper
 /** `P1D`, `PT4H30M`, `P2W`. */
 function readLength(text: string): Length {
   const [whole, weeks, days, time, hours, minutes, seconds] =
-    /^\+?P(?:(\d+)W)?(?:(\d+)D)?(T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/.exec(text) ?? []
-  if (whole === undefined || text.endsWith('P') || time === 'T')
+    /^\+?P(?:(\d+)W)?(?:(\d+)D)?(T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/i.exec(text) ?? []
+  if (whole === undefined || /P$/i.test(text) || time?.length === 1)
     throw new Unreadable(`"${text}" is not the DURATION of an event; write for example PT4H or P1D`)
   const count = (digits: string | undefined) => Number(digits ?? 0)
   return {
@@ -140,13 +143,13 @@ function eventsOf(lines: readonly Property[]): Property[][] {
   const open: string[] = []
   const events: Property[][] = []
   for (const line of lines) {
+    const part = wordOf(line)
     if (line.name === 'BEGIN') {
-      if (open.length === 0 && line.value !== 'VCALENDAR')
-        throw new Unreadable('it does not begin with BEGIN:VCALENDAR')
-      open.push(line.value)
-      if (line.value === 'VEVENT') events.push([])
+      if (open.length === 0 && part !== 'VCALENDAR') throw new Unreadable('it does not begin with BEGIN:VCALENDAR')
+      open.push(part)
+      if (part === 'VEVENT') events.push([])
     } else if (line.name === 'END') {
-      if (open.pop() !== line.value) throw new Unreadable(`END:${line.value} ends something that was not begun`)
+      if (open.pop() !== part) throw new Unreadable(`END:${part} ends something that was not begun`)
     } else if (open.length === 0) throw new Unreadable('it does not begin with BEGIN:VCALENDAR')
     // Alarms inside an event, and descriptions of zones, have times that are not the event's.
     else if (open.at(-1) === 'VEVENT') events.at(-1)?.push(line)
@@ -174,6 +177,11 @@ function contentLines(text: string): Property[] {
         value: value.trim(),
       }
     })
+}
+
+/** Of what the format itself has words for, case means nothing (RFC 5545, 2): who wrote `begin:vevent` wrote an event. */
+function wordOf({ value }: Property): string {
+  return value.toUpperCase()
 }
 
 function named(event: readonly Property[], name: string): readonly Property[] {

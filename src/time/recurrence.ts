@@ -13,9 +13,9 @@ export interface CalendarTime {
 
 export function readCalendarTime(text: string): CalendarTime {
   const [, year, month, day, , hour, minute, second, utc] =
-    /^(\d{4})(\d{2})(\d{2})(T(\d{2})(\d{2})(\d{2})(Z?))?$/.exec(text) ?? []
+    /^(\d{4})(\d{2})(\d{2})(T(\d{2})(\d{2})(\d{2})(Z?))?$/i.exec(text) ?? []
   const ms = wallOf(`"${text}"`, 'write for example 20270105T020000', year, month, day, hour, minute, second)
-  return { ms, kind: hour === undefined ? 'date' : utc === 'Z' ? 'utc' : 'wall' }
+  return { ms, kind: hour === undefined ? 'date' : utc === '' ? 'wall' : 'utc' }
 }
 
 export interface RecurrenceOptions {

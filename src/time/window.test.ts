@@ -210,6 +210,7 @@ describe('what cannot be read is refused, with the field and a remedy', () => {
     [{ timeZone: '', schedule: { always: true } }, /^timeZone: /],
     [{ schedule: {} }, /^schedule: it has 0 of cron, .*write exactly one/],
     [{ schedule: { always: true, cron: '* * * * *' } }, /^schedule: it has 2 of/],
+    [{ schedule: { always: false } }, /^schedule\.always: .*can only be true; to close the window for good/],
     [{ schedule: { always: true }, duration: '1h' }, /^duration: duration goes with cron and rrule/],
     [{ schedule: { cron: '0 2 * * MON' } }, /^duration: duration is missing/],
     [{ schedule: { cron: '0 2 * * MON' }, duration: '30s' }, /^duration: 30s is shorter than 1m/],
@@ -281,6 +282,22 @@ describe('what cannot be read is refused, with the field and a remedy', () => {
       /^exclusions\[0\]: it ends/,
     ],
     [{ schedule: { always: true }, exclusions: [{}] }, /^exclusions\[0\]: write from and to/],
+    ...(
+      [
+        [{ from: '2027-01-05' }, /^exclusions\[0\]: write from and to/],
+        [{ to: '2027-01-05' }, /^exclusions\[0\]: write from and to/],
+        [
+          { from: '2027-01-05', to: '2027-01-05', cron: '0 2 * * *', duration: '1h' },
+          /^exclusions\[0\]: it has 2 of from and to, cron, and ics; write exactly one/,
+        ],
+        [{ to: '2027-01-05', calendar: { text: '' } }, /^exclusions\[0\]: it has 2 of/],
+        [
+          { from: '2027-01-05', to: '2027-01-05', duration: '1h' },
+          /^exclusions\[0\]\.duration: duration goes with cron, and only with it/,
+        ],
+        [{ calendar: { problem: 'gone' }, duration: '1h' }, /^exclusions\[0\]\.duration: duration goes with cron/],
+      ] as const
+    ).map(([one, expected]): [WindowText, RegExp] => [{ schedule: { always: true }, exclusions: [one] }, expected]),
     [{ schedule: { always: true }, exclusions: [{ cron: '0 2 * * *' }] }, /^exclusions\[0\]\.duration: /],
     [
       { schedule: { always: true }, exclusions: [{ calendar: { problem: 'ConfigMap a/b does not exist' } }] },

@@ -114,7 +114,13 @@ function readSchedule(text: WindowText, zone: Zone, attempt: Attempt): IntervalS
       })
     if (weekly) return attempt('schedule.weekly', () => weeklySource(zone, weekly))
     if (once) return attempt('schedule.once', () => onceSource(zone, once))
-    return alwaysSource
+    return attempt('schedule.always', () => {
+      if (!always)
+        throw new Unreadable(
+          'always can only be true; to close the window for good, delete it or make a MaintenanceFreeze',
+        )
+      return alwaysSource
+    })
   })
 }
 
@@ -162,6 +168,16 @@ function readExclusion(
   path: string,
   attempt: Attempt,
 ): readonly IntervalSource[] | undefined {
+  const given = [from ?? to, cron, calendar].filter((one) => one !== undefined)
+  // Whoever wrote two meant both, and only one would be looked at.
+  if (given.length > 1)
+    return attempt(path, () => {
+      throw new Unreadable(`it has ${given.length} of from and to, cron, and ics; write exactly one`)
+    })
+  if (duration !== undefined && cron === undefined)
+    attempt(`${path}.duration`, () => {
+      throw new Unreadable('duration goes with cron, and only with it')
+    })
   if (calendar)
     return attempt(`${path}.ics`, () => {
       if ('problem' in calendar) throw new Unreadable(calendar.problem)
