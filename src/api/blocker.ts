@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { KindDefinition, Rule } from './kind.ts'
-import { duration, labelSelector } from './values.ts'
+import { duration, labelSelector, wholeSelector } from './values.ts'
 
 /** Of the Secrets in its namespace, the controller reads this one alone: a budget cannot make it send any other. */
 export const blockerSecretName = 'fettle-blockers'
@@ -88,14 +88,7 @@ export function blockerRules(list: string): KindDefinition['rules'] {
         message: 'a blocker has exactly one of pods, alerts, nodeCondition and hook',
       },
     ],
-    [`${each}.pods.selector`]: [
-      {
-        // Without values it matches nothing, or everything: what never blocks must not look like what does.
-        rule: "!has(self.matchExpressions) || self.matchExpressions.all(one, (one.operator in ['In', 'NotIn']) == (has(one.values) && size(one.values) > 0))",
-        message: 'In and NotIn need values, Exists and DoesNotExist have none',
-        fieldPath: '.matchExpressions',
-      },
-    ],
+    [`${each}.pods.selector`]: [wholeSelector],
     [`${each}.alerts`]: [
       {
         rule: '!has(self.ignore) || !has(self.only)',

@@ -1,10 +1,20 @@
 import * as z from 'zod'
 import { blocker, blockerRules } from './blocker.ts'
-import type { KindDefinition } from './kind.ts'
+import type { KindDefinition, Rule } from './kind.ts'
 import { deadlineSettings, drainSettings } from './maintenance-request.ts'
 import { foreignLock, marks, marksRules } from './marks.ts'
 import { notification, notificationRules } from './notification.ts'
-import { conditionOf, duration, keyedBy, labelSelector, numberOrPercent, objectName, time, uid } from './values.ts'
+import {
+  conditionOf,
+  duration,
+  keyedBy,
+  labelSelector,
+  numberOrPercent,
+  objectName,
+  time,
+  uid,
+  wholeSelector,
+} from './values.ts'
 
 const limit = z.object({
   name: z.string().min(1).max(63).describe('shown where something waits for it'),
@@ -102,6 +112,12 @@ const status = z.object({
     .optional(),
 })
 
+/** One that matches every node switches the budget off. It is also what is left of labels that stand outside matchLabels. */
+const namesNodes: Rule = {
+  rule: '(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)',
+  message: 'ignoreNodes needs a label in matchLabels or matchExpressions: without one no node would count',
+}
+
 export const budgetName = 'cluster'
 
 export const maintenanceBudget: KindDefinition = {
@@ -131,6 +147,8 @@ export const maintenanceBudget: KindDefinition = {
         message: `there is one MaintenanceBudget, and its name is ${budgetName}`,
       },
     ],
+    'spec.ignoreNodes': [namesNodes, wholeSelector],
+    'spec.limits.[].nodeSelector': [wholeSelector],
     ...blockerRules('spec.blockers'),
     ...notificationRules('spec.notify'),
     ...marksRules('spec.marks'),

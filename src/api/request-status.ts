@@ -136,7 +136,18 @@ const historyEntry = z.object({
   count: z.int().min(1).optional().describe('how many older entries were folded into this one'),
 })
 
-const condition = conditionOf(['Accepted', 'SlotHeld', 'Drained', 'PermissionGiven', 'HostAlive', 'Returned', 'Held'])
+const condition = conditionOf([
+  'Accepted',
+  'SlotHeld',
+  'Drained',
+  'PermissionGiven',
+  'HostAlive',
+  'Returned',
+  'Held',
+  // There only while it is so: the API server lets nobody change the node, or what the node says of itself.
+  'NodeRefused',
+  'NodeStatusRefused',
+])
 export type RequestCondition = z.output<typeof condition>
 
 const rebootIntent = z.object({

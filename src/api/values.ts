@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Rule } from './kind.ts'
 
 /** An RFC 3339 time, as Kubernetes writes it. */
 export const time = z.iso.datetime({ offset: true })
@@ -37,6 +38,13 @@ export const labelSelector = z.object({
     .optional()
     .describe('conditions on labels; all of them must hold'),
 })
+
+/** Without values it matches nothing, or everything: what never holds must not look like what does. */
+export const wholeSelector: Rule = {
+  rule: "!has(self.matchExpressions) || self.matchExpressions.all(one, (one.operator in ['In', 'NotIn']) == (has(one.values) && size(one.values) > 0))",
+  message: 'In and NotIn need values, Exists and DoesNotExist have none',
+  fieldPath: '.matchExpressions',
+}
 
 /** The same fact as elsewhere in a status, in the shape that `kubectl wait` and other programs read. */
 export function conditionOf<const Types extends readonly [string, ...string[]]>(types: Types) {

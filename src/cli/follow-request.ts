@@ -115,6 +115,9 @@ export function requestText(request: MaintenanceRequest): string {
   const { phase, waiting, drain, outcome, conditions } = request.status ?? {}
   const drained = conditions?.find(({ type }) => type === 'Drained')
   const permitted = conditions?.find(({ type }) => type === 'PermissionGiven')
+  const refused = conditions?.find(({ type }) => type === 'NodeRefused')
+  if (refused && phase !== 'Held' && phase !== 'Done')
+    return `${nodeName}: is ${phase}; the API server refuses to change it: ${refused.message}`
   switch (phase) {
     case undefined:
       return `${nodeName}: waiting for the controller`

@@ -148,6 +148,25 @@ describe('a pod that no budget keeps', () => {
   })
 })
 
+test('a node that nobody lets be changed needs a person, wherever its request is', () => {
+  const at = new Date(nowMs).toISOString()
+  const message = 'admission webhook "policy.example" denied the request: nodes are frozen'
+  const refused = {
+    type: 'NodeRefused',
+    status: 'True',
+    reason: 'Forbidden',
+    message,
+    lastTransitionTime: at,
+  } as const
+  for (const phase of ['Claimed', 'Finishing'] as const) {
+    const { needsPerson, queue } = summarise(world([request('r', { phase, conditions: [refused] })]), nowMs)
+    expect([needsPerson, queue.map(({ text }) => text)]).toEqual([
+      [`r: the API server refuses to change its node: ${message}`],
+      [`node-of-r: is ${phase}; the API server refuses to change it: ${message}`],
+    ])
+  }
+})
+
 test('the same for programs', () => {
   expect(summarise(world([request('stuck', blocked('shop/web', true))]), nowMs)).toMatchInlineSnapshot(`
     {

@@ -52,6 +52,8 @@ export function summarise(world: World, nowMs: number): StatusSummary {
 function whatNeedsPerson({ metadata: { name }, status }: MaintenanceRequest): string[] {
   if (status?.phase === 'Held')
     return [`${name} is held, ${status.held?.reason ?? ''}: ${status.held?.message ?? ''}; ${status.held?.next ?? ''}`]
+  const refused = status?.conditions?.find(({ type }) => type === 'NodeRefused')
+  if (refused) return [`${name}: the API server refuses to change its node: ${refused.message}`]
   // What is left over from a drain that has ended keeps nobody waiting.
   if (status?.phase !== 'Claimed') return []
   const blockedBy = status.drain?.blockedBy ?? []

@@ -22,6 +22,7 @@ const later = (...askLater: PodToAsk[]) => ({ askNow: [], askLater })
 const no = (asked: PodToAsk, more = {}): AskResult => ({ asked, result: 'refused', why: 'no', ...more })
 const failed = (asked: PodToAsk): AskResult => ({ asked, result: 'failed', why: 'broken' })
 const yes = (asked: PodToAsk): AskResult => ({ asked, result: 'accepted' })
+const gone = (asked: PodToAsk): AskResult => ({ asked, result: 'gone' })
 const uids = (pods: readonly PodToAsk[]) => pods.map((one) => one.pod.metadata.uid)
 
 describe('a pod without a budget is asked', () => {
@@ -89,6 +90,34 @@ describe('the pods of one budget', () => {
     expect(pace.due(now(b), at + 10)).toEqual({ pods: [], nextMs: 2_000 })
     const next = ask('b', budget(1, '2'))
     expect(pace.due(now(next), at + 10).pods).toEqual([next])
+  })
+
+  test('are not kept waiting for one that was gone already: the server took nothing for it', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.due(now(a), at)
+    pace.note([gone(a)], at)
+    expect(uids(pace.due(now(b), at + 10).pods)).toEqual(['b'])
+  })
+
+  test('are asked again after half a minute though it has not changed: the server knows what it has to give', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([yes(a)], at)
+    expect(pace.due(now(b), at + 29_999).pods).toEqual([])
+    expect(uids(pace.due(now(b), at + 30_000).pods)).toEqual(['b'])
+    pace.note([yes(b)], at + 30_000)
+    expect(pace.due(now(c), at + 30_010).pods).toEqual([])
+  })
+
+  test('are not deleted without it, however long it shows the same: no server counts them', () => {
+    const deletion = (uid: string): PodToAsk => ({ ...ask(uid, budget(1)), how: 'delete' })
+    const pace = new EvictionPace(() => 0)
+    pace.note([yes(deletion('a'))], at)
+    expect(pace.due(now(deletion('b')), at + 600_000).pods).toEqual([])
+    expect(uids(pace.due(now({ ...deletion('b'), budget: budget(1, '2') }), at + 600_000).pods)).toEqual(['b'])
+    const other = new EvictionPace(() => 0)
+    other.note([gone(deletion('a'))], at)
+    expect(other.due(now(deletion('b')), at + 29_999).pods, 'its budget may not show yet that it is gone').toEqual([])
+    expect(uids(other.due(now(deletion('b')), at + 30_000).pods)).toEqual(['b'])
   })
 
   test('wait together after a no, and many at once are one no', () => {
@@ -232,6 +261,13 @@ describe('a pod that comes back to the node it was evicted from', () => {
     expect(pace.answers().get('last')).toBe(
       'it comes back to this node each time it is evicted: it tolerates the cordon',
     )
+  })
+
+  test('is known by the time that the API server tells, also where the pace is measured by another clock', () => {
+    const pace = new EvictionPace(() => 0)
+    pace.note([yes(since('a', at))], 5_000, at + 60_000)
+    expect(pace.due(now(since('older', at)), 8_000).pods).toHaveLength(1)
+    expect(pace.due(now(since('anew', at + 61_000)), 8_000).nextMs).toBe(5_000)
   })
 
   test('is not mistaken for an older one, nor for one on another node', () => {

@@ -23,12 +23,16 @@ interface BudgetPace {
   /** What was drawn from the version that is named here: the cache may show it for a moment longer. */
   drawnFrom?: string | undefined
   drawn: number
+  /** After this the version that is shown counts what was drawn, or nothing was. */
+  drawnUntilMs: number
   usedAtMs: number
 }
 
 const [firstMs, longestMs] = [5_000, 60_000]
 /** An accepted eviction shows in the cache within moments; asking again before that would only be noise. */
 const settleMs = 2_000
+/** A budget that shows nothing of an eviction for so long lost nothing by it; and the server, which is asked next, knows. */
+const drawnForMs = 30_000
 /** An EvictionRequest is answered in its own time; it is only asked whether it is still there. */
 const settleRequestMs = 60_000
 /** Each acceptance earns one more, so a drain never asks much more than twice as often as it has pods. */
@@ -46,7 +50,7 @@ export class EvictionPace {
   /** Pods that were handed out and of which nothing was noted yet, by UID, and the budget that they draw from. */
   readonly #inFlight = new Map<string, { readonly untilMs: number; readonly budget: string | undefined }>()
   /** When a pod of a controller left a node, and how often one came back to it since. */
-  readonly #departures = new Map<string, { atMs: number; returns: number }>()
+  readonly #departures = new Map<string, { readonly atMs: number; readonly wallMs: number; returns: number }>()
   /** Drains that are under way: since when, and when they were last looked at. */
   readonly #drains = new Map<string, { readonly sinceMs: number; usedAtMs: number }>()
   readonly #random: () => number
@@ -108,10 +112,20 @@ export class EvictionPace {
     for (const { pod } of pods) this.#inFlight.delete(uidOf(pod))
   }
 
-  note(results: readonly AskResult[], nowMs: number): void {
+  note(
+    results: readonly AskResult[],
+    nowMs: number,
+    /** The time as the API server tells it, if `nowMs` is that of a clock that only measures. */
+    wallMs = nowMs,
+  ): void {
     this.giveBack(results.map(({ asked }) => asked))
-    const isYes = ({ result }: AskResult) => result === 'accepted' || result === 'gone'
-    for (const answer of results) if (isYes(answer)) this.#noteYes(answer.asked, nowMs)
+    for (const { asked, result } of results) {
+      if (result !== 'accepted' && result !== 'gone') continue
+      this.#noteGoing(asked, nowMs, wallMs)
+      // For a pod that was gone already the server took nothing from its budget. Of those who are deleted it keeps no count.
+      if (asked.budget && (result === 'accepted' || asked.how === 'delete'))
+        this.#noteDrawn(asked.budget, nowMs, result === 'accepted' && asked.how === 'delete')
+    }
     const refusing = new Set<string>()
     for (const answer of results) {
       if (answer.result !== 'refused' && answer.result !== 'failed') continue
@@ -143,16 +157,20 @@ export class EvictionPace {
     for (const [key, { atMs }] of this.#departures) if (nowMs - atMs > forgetAfterMs) this.#departures.delete(key)
   }
 
-  #noteYes({ pod, how, budget }: PodToAsk, nowMs: number): void {
+  #noteGoing({ pod, how }: PodToAsk, nowMs: number, wallMs: number): void {
     const notBeforeMs = nowMs + (how === 'request' ? settleRequestMs : settleMs)
     this.#pods.set(uidOf(pod), { usedAtMs: nowMs, attempts: 0, notBeforeMs })
     const key = departureKey(pod)
-    if (key) this.#departures.set(key, { atMs: nowMs, returns: this.#departures.get(key)?.returns ?? 0 })
-    if (!budget) return
+    if (key) this.#departures.set(key, { atMs: nowMs, wallMs, returns: this.#departures.get(key)?.returns ?? 0 })
+  }
+
+  #noteDrawn(budget: PodDisruptionBudget, nowMs: number, isForGood: boolean): void {
     const pace = this.#budgetOf(budget, nowMs)
-    const version = budget.metadata.resourceVersion
-    pace.drawn = pace.drawnFrom === version ? pace.drawn + 1 : 1
-    pace.drawnFrom = version
+    const drawn = drawnOf(pace, budget, nowMs)
+    const untilMs = isForGood ? Number.POSITIVE_INFINITY : nowMs + drawnForMs
+    pace.drawnUntilMs = drawn > 0 ? Math.max(pace.drawnUntilMs, untilMs) : untilMs
+    pace.drawn = drawn + 1
+    pace.drawnFrom = budget.metadata.resourceVersion
     pace.attempts = 0
     pace.notBeforeMs = 0
     pace.quietUntilMs = nowMs + firstMs
@@ -180,7 +198,7 @@ export class EvictionPace {
   #returned(pod: PodObject, nowMs: number): Partial<PodPace> {
     const departure = this.#departures.get(departureKey(pod) ?? '')
     // The API server tells whole seconds, so one that comes back within the same one is seen at its next return.
-    if (!departure || !(Date.parse(pod.metadata.creationTimestamp ?? '') >= departure.atMs)) return {}
+    if (!departure || !(Date.parse(pod.metadata.creationTimestamp ?? '') >= departure.wallMs)) return {}
     const notBeforeMs = nowMs + this.#backoffMs(departure.returns++)
     return { notBeforeMs, answer: 'it comes back to this node each time it is evicted: it tolerates the cordon' }
   }
@@ -193,6 +211,7 @@ export class EvictionPace {
       quietUntilMs: nowMs + firstMs,
       credit: firstCredit,
       drawn: 0,
+      drawnUntilMs: nowMs,
       usedAtMs: nowMs,
     }
     pace.usedAtMs = nowMs
@@ -203,7 +222,7 @@ export class EvictionPace {
   #budgetWaitMs(budget: PodDisruptionBudget, drawing: ReadonlyMap<string, number>, nowMs: number): number {
     const pace = this.#budgetOf(budget, nowMs)
     const version = budget.metadata.resourceVersion
-    const drawn = (pace.drawnFrom === version ? pace.drawn : 0) + (drawing.get(budgetKey(budget)) ?? 0)
+    const drawn = drawnOf(pace, budget, nowMs) + (drawing.get(budgetKey(budget)) ?? 0)
     if (drawn >= (budget.status?.disruptionsAllowed ?? 0)) return settleMs
     const waitMs = pace.notBeforeMs - nowMs
     if (waitMs <= 0) return 0
@@ -215,6 +234,11 @@ export class EvictionPace {
   #backoffMs(attempts: number): number {
     return Math.min(longestMs, firstMs * 2 ** attempts) * (1 + this.#random() * 0.2)
   }
+}
+
+/** What was drawn from the version of a budget that is shown, and that it may not show yet. */
+function drawnOf(pace: BudgetPace, { metadata }: PodDisruptionBudget, nowMs: number): number {
+  return pace.drawnFrom === metadata.resourceVersion && nowMs < pace.drawnUntilMs ? pace.drawn : 0
 }
 
 function uidOf({ metadata }: PodObject): string {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { budgetName, type MaintenanceBudgetSpec, type NumberOrPercent } from '../api/index.ts'
 import { matchesSelector } from '../drain/index.ts'
-import type { NodeObject } from '../kube/index.ts'
+import type { LabelSelector, NodeObject } from '../kube/index.ts'
 import { isGivenBack } from './decide-releases.ts'
 import { isControlPlane, type Unavailability, unavailability } from './node-facts.ts'
 
@@ -137,7 +137,7 @@ function limitsOf(spec: LimitsSpec, node: NodeObject): readonly LimitName[] {
   const labels = node.metadata.labels
   const guard = isControlPlane(node) ? [{ key: controlPlane, name: controlPlane, rule: controlPlaneMax }] : []
   // Who does not count is still one of those that keep the cluster's memory.
-  if (ignoreNodes && matchesSelector(ignoreNodes, labels)) return guard
+  if (ignoreNodes && isMeant(ignoreNodes) && matchesSelector(ignoreNodes, labels)) return guard
   const matching = limits.filter(({ nodeSelector }) => !nodeSelector || matchesSelector(nodeSelector, labels))
   return [
     { key: budgetName, name: budgetName, rule: max },
@@ -148,6 +148,16 @@ function limitsOf(spec: LimitsSpec, node: NodeObject): readonly LimitName[] {
       return { key: keyOf(name, group), name, group, rule }
     }),
   ]
+}
+
+/**
+ * Whether it was written to leave some nodes out. What names no label, or compares with no value, selects all of them,
+ * which would be no budget at all: in doubt nodes count. The API server refuses such a one, but it may have been stored before.
+ */
+function isMeant({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+  const isWhole = ({ operator, values = [] }: (typeof matchExpressions)[number]) =>
+    (operator === 'In' || operator === 'NotIn') === values.length > 0
+  return Object.keys(matchLabels).length + matchExpressions.length > 0 && matchExpressions.every(isWhole)
 }
 
 /** No name and no label value contains a line break. */

@@ -87,11 +87,28 @@ function isOverdue({ request, settings, now }: RequestWorld, plan: DrainPlan): b
 }
 
 function drainOverdue(world: RequestWorld, node: NodeObject, plan: DrainPlan): RequestStep {
-  const { request, settings, now } = world
-  const { onDeadline } = settings.drain
   const message = overdueText(world, plan)
-  if (onDeadline === 'Continue') return grant(world, node, `${message}; the work begins all the same`, 'NotDrained')
-  if (onDeadline !== 'Requeue') return hold(world, 'DrainDeadline', message)
+  if (world.settings.drain.onDeadline === 'Continue')
+    return grant(world, node, `${message}; the work begins all the same`, 'NotDrained')
+  return requeueOrHold(world, message)
+}
+
+/**
+ * Nobody lets us cordon the node, so its drain cannot begin. The deadline runs from the first refusal; whatever the settings
+ * say of pods that stay, no work begins on a node that takes new ones.
+ */
+export function cordonOverdue(
+  world: RequestWorld,
+  { lastTransitionTime, message }: RequestCondition,
+): RequestStep | undefined {
+  const { deadlineMs } = world.settings.drain
+  if (leftMs(lastTransitionTime, deadlineMs, world.now) > 0) return undefined
+  return requeueOrHold(world, `the node could not be cordoned for ${durationText(deadlineMs)}: ${message}`)
+}
+
+function requeueOrHold(world: RequestWorld, message: string): RequestStep {
+  const { request, settings, now } = world
+  if (settings.drain.onDeadline !== 'Requeue') return hold(world, 'DrainDeadline', message)
   const count = (request.status?.requeue?.count ?? 0) + 1
   const { drain: _, ...status } = enterPhase(request, 'Finishing', { reason: 'Requeue', message }, now)
   const notBefore = new Date(Date.parse(now) + backoffMs(count)).toISOString()

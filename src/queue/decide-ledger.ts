@@ -75,7 +75,7 @@ export function decideLedger(
   const releases = releasable(world, nodeByUid, byName)
   let ledger = ended.reduce((status, { nodeUID }) => withoutSlot(status, nodeUID), stored)
   ledger = releases.reduce((status, { request, soakUntil }) => withRelease(status, request, soakUntil), ledger)
-  const lost = lostSlots(ledger, requests, nodeByUid, marked)
+  const lost = lostSlots(ledger, requests, nodeByUid, marked, now)
   ledger = lost.reduce(withSlot, ledger)
   const outrun = outrunSlots(ledger, requests)
   ledger = outrun.reduce(withSlot, ledger)

@@ -68,6 +68,13 @@ export function isRestored(node: NodeObject): boolean {
   return isGivenBack(node) && !isCordonLeftOver(node)
 }
 
+/** Restored, but for what it says: if the API server lets nobody take that back, no slot is kept for it. */
+export function isBackInService(node: NodeObject, { status }: MaintenanceRequest): boolean {
+  if (isRestored(node)) return true
+  const isHeldBack = isCordonedBy(node, cordonOwner) || hasStopTaint(node, cordonOwner) || isCordonLeftOver(node)
+  return !isHeldBack && hasCondition(status, 'NodeStatusRefused')
+}
+
 /** Somebody who knew less than we do marked the node, after its turn was over. */
 export function isForgotten(
   node: NodeObject,
@@ -105,7 +112,7 @@ export function releasable(
         const request = byName.get(name)
         if (!request || !isOver(request)) return false
         if (others(name)) return !isOpen(request) || isProven(request)
-        return isRestored(node) && (!isOpen(request) || isTakenBack(request))
+        return isBackInService(node, request) && (!isOpen(request) || isTakenBack(request))
       })
       .map((request) => {
         const soakMs = soakOf(slot, requests, budget)

@@ -9,8 +9,9 @@ import {
 } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { durationText } from '../time/index.ts'
-import { daemonSetsToStop, drainStep, stayInService, withdrawStep } from './decide-drain.ts'
+import { cordonOverdue, daemonSetsToStop, drainStep, stayInService, withdrawStep } from './decide-drain.ts'
 import { grant, rebootsFrom } from './decide-grant.ts'
+import { attempt } from './decide-refusal.ts'
 import { isRestored } from './decide-releases.ts'
 import { decideVerb } from './decide-verb.ts'
 import {
@@ -28,7 +29,7 @@ import { ailmentOf, hasNewBoot, isProven, isReadySince, isTakenBack, mayGoDown, 
 import { wasUnschedulable } from './imported-locks.ts'
 import { cordonOwner, finalizer } from './names.ts'
 import { isOpen, olderTwin } from './order.ts'
-import { enterPhase, hasCondition, withCondition } from './request-status.ts'
+import { enterPhase, hasCondition, refusalOf, withCondition } from './request-status.ts'
 import {
   finish,
   giveBack,
@@ -112,15 +113,15 @@ function inPhase(world: RequestWorld, status: MaintenanceRequestStatus, node: No
     case 'Claimed':
       return claimed(world, node, slot)
     case 'Granted':
-      return keepOut(world, node, slot) ?? granted(world, node, slot)
+      return keepOut(world, node, slot, () => granted(world, node, slot))
     case 'Rebooting':
-      return keepOut(world, node, slot) ?? rebooting(world, node, slot)
+      return keepOut(world, node, slot, () => rebooting(world, node, slot))
     case 'Held':
     case 'Done': {
       // Who stopped before the cordon does not take the node out now.
       const isOut = status.held?.from !== 'Claimed' || isCordonedBy(node, cordonOwner)
-      const step = isOut ? keepOut(world, node, slot) : undefined
-      return step ?? nothing(`it waits for a person: ${status.held?.message ?? ''}`)
+      const waits = () => nothing(`it waits for a person: ${status.held?.message ?? ''}`)
+      return isOut ? keepOut(world, node, slot, waits) : waits()
     }
   }
 }
@@ -178,15 +179,20 @@ function claimed(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep
   const lead = leftMs(slot.takenAt, settings.leadMs, now)
   if (lead > 0 && !isCordonedBy(node, cordonOwner))
     return announce(world, node) ?? nothing(`it is announced; the cordon comes in ${durationText(lead)}`, lead)
-  const first = announce(world, node) ?? stayInService(world, node) ?? cordonStep(world, node, slot)
+  const cordon = cordonStep(world, node, slot)
+  const first =
+    announce(world, node) ??
+    stayInService(world, node) ??
+    attempt(world, cordon, (refused) => cordonOverdue(world, refused))
   if (first) return first
   if (!request.spec.service.drain) return grant(world, node, 'no drain was asked for', 'NotRequested')
   return drainStep(world, node)
 }
 
-/** A cordon that somebody undid is put back; whoever means it says `fettle node release`. */
-function keepOut(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
-  return cordonStep(world, node, slot) ?? announce(world, node)
+/** A cordon that somebody undid is put back; whoever means it says `fettle node release`. Deadlines run on if that is refused. */
+function keepOut(world: RequestWorld, node: NodeObject, slot: Slot, goOn: () => RequestStep): RequestStep {
+  const next = () => announce(world, node) ?? goOn()
+  return attempt(world, cordonStep(world, node, slot), next) ?? next()
 }
 
 function cordonStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestStep | undefined {
@@ -204,7 +210,8 @@ function cordonStep(world: RequestWorld, node: NodeObject, slot: Slot): RequestS
 /** Says on the node itself what is going on, for whoever watches nodes and not requests. */
 function announce(world: RequestWorld, node: NodeObject): RequestStep | undefined {
   const { request, now } = world
-  if (!request.spec.service.cordon) return undefined
+  // Nobody needs it to go on: in the next phase it is tried once more.
+  if (!request.spec.service.cordon || refusalOf(request.status, 'NodeStatusRefused')) return undefined
   const all = [request, ...sharers(world)]
   const phases = all.map(({ status }) => status)
   const reason = sharedReason(world, all)
@@ -240,7 +247,7 @@ function finishing(world: RequestWorld, node: NodeObject): RequestStep {
     if (unproven) return unproven
     const isLast = sharers(world).every((other) => other.status?.phase === 'Finishing' && isTakenBack(other))
     if (!isLast && !isProven(request)) return proven(world)
-    return (isLast ? restoreStep(world, node) : undefined) ?? nothing('the ledger frees the slot')
+    return (isLast ? restoreInTime(world, node) : undefined) ?? nothing('the ledger frees the slot')
   }
   // A slot is freed only after that; if it is gone before, somebody tore the ledger, and a script may still be at work.
   const atWork = isTakenBack(request) ? undefined : proofStep(world, node)
@@ -249,8 +256,18 @@ function finishing(world: RequestWorld, node: NodeObject): RequestStep {
   const isOthers = requests.some(
     (other) => other.metadata.uid !== request.metadata.uid && isOpen(other) && other.status?.slot,
   )
-  const restore = isOthers ? undefined : restoreStep(world, node)
+  const restore = isOthers ? undefined : restoreInTime(world, node)
   return restore ?? ended(world)
+}
+
+/** A node that nobody lets us put back is a person's to look at, once it has lasted as long as a return may. */
+function restoreInTime(world: RequestWorld, node: NodeObject): RequestStep | undefined {
+  const { settings, now } = world
+  return attempt(world, restoreStep(world, node), ({ lastTransitionTime, message }) =>
+    leftMs(lastTransitionTime, settings.returnMs, now) <= 0
+      ? hold(world, 'Unhealthy', `the node could not be put back for ${durationText(settings.returnMs)}: ${message}`)
+      : undefined,
+  )
 }
 
 /** Written down, because others keep the node: who leaves the slot before them cannot show it by a node in service. */
@@ -301,7 +318,7 @@ function restoreStep({ request, slot, settings }: RequestWorld, node: NodeObject
   // A higher token stands for a turn that began after this one: what is known here is old, and the node is theirs.
   const ours = Math.max(slot?.token ?? 0, request.status?.slot?.token ?? 0)
   if ((cordonClaim(node, cordonOwner)?.token ?? 0) > ours) return undefined
-  const cleared = clearLifecycleConditions(node)
+  const cleared = refusalOf(request.status, 'NodeStatusRefused') ? undefined : clearLifecycleConditions(node)
   if (cleared) return { do: 'patchNodeStatus', patch: cleared, why: 'the maintenance of the node is over' }
   const patch = restorePatch(node, cordonOwner, settings.marks)
   return patch && { do: 'patchNode', patch, why: 'the node is given back' }

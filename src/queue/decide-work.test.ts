@@ -137,7 +137,7 @@ describe('the heartbeat', () => {
     const step = decideRequest(
       world(one({ phase: 'Granted', since: just, conditions: given }), { silentMs: 3_600_000 }),
     )
-    expect(statusOf(step).conditions).toContainEqual(expect.objectContaining({ type: 'HostAlive', status: 'True' }))
+    expect(step, 'and no sign of life either').toMatchObject({ do: 'nothing', lookAgainMs: 50_001 })
     const later = decideRequest(
       world(one({ phase: 'Granted', since: earlier, conditions: given }), { silentMs: 3_600_000 }),
     )
@@ -155,6 +155,35 @@ describe('the heartbeat', () => {
       expect.objectContaining({ type: 'HostAlive', status: 'True' }),
     )
     expect(beats(undefined).do).toBe('nothing')
+  })
+
+  describe('of which no change was seen yet, because the controller is a new one,', () => {
+    const unheard = (silentMs: number, conditions = given, since = earlier) =>
+      decideRequest(world(one({ phase: 'Granted', since, conditions }), { silentMs, isUnheard: true }))
+
+    test('declares nobody alive, and nobody dead before the time', () => {
+      expect(unheard(0, alive('False'))).toMatchObject({ do: 'nothing', lookAgainMs: 60_001 })
+      expect(unheard(60_000)).toMatchObject({ do: 'nothing', lookAgainMs: 1 })
+      expect(unheard(60_000, alive('True')).do).toBe('nothing')
+      expect(statusOf(unheard(60_001, alive('True'))).conditions).toContainEqual(
+        expect.objectContaining({ type: 'HostAlive', status: 'False' }),
+      )
+    })
+
+    test.for(['True', 'False'] as const)(
+      'is waited for when the deadline has passed, whatever was known: %s',
+      (said) => {
+        const late = inMs(-7_200_000)
+        expect(unheard(0, alive(said), late)).toMatchObject({ do: 'nothing', lookAgainMs: 60_001 })
+        const heard = { silentMs: 5, isUnheard: false }
+        const known = one({ phase: 'Granted', since: late, conditions: alive('True') })
+        expect(outcomeOf(decideRequest(world(known, heard)))).toBe('WorkDeadline')
+      },
+    )
+
+    test('leads to a lost node when it is still missing', () => {
+      expect(outcomeOf(unheard(60_001, alive('False'), inMs(-7_200_000)))).toBe('NodeLost')
+    })
   })
 
   test('is looked for in the moment when it is missed', () => {
@@ -411,10 +440,13 @@ describe('a reboot', () => {
 
     test.for(['RebootNoEffect', 'ReturnDeadline'] as const)('after %s in the same boot waits for it anew', (reason) => {
       const which = retried(reason, {}, 'boot-1')
-      expect(which.status).toMatchObject({ phase: 'Granted', reboots: { count: 0, bootIDAfter: 'boot-1' } })
       // The order for this boot stands, and the host carries it out as soon as it may.
-      const going = statusOf(decideRequest(world(which)))
-      expect(going).toMatchObject({ phase: 'Rebooting', since: noon, reboots: { count: 1, bootIDBefore: 'boot-1' } })
+      expect(which.status).toMatchObject({
+        phase: 'Rebooting',
+        since: noon,
+        reboots: { count: 1, bootIDBefore: 'boot-1' },
+      })
+      expect(outcomeOf(decideRequest(world(which)))).toBe('nothing')
     })
 
     test('goes by the node when the host never told its boot', () => {
@@ -454,6 +486,11 @@ describe('a reboot', () => {
     const aliveHere = [...given, condition('HostAlive')]
     expect(outcomeOf(decideRequest(world(rebooting({ ...late, conditions: aliveHere }))))).toBe('RebootNoEffect')
     expect(outcomeOf(decideRequest(world(rebooting(late), { node: out({ isReady: false }) })))).toBe('ReturnDeadline')
+    const unheard = { silentMs: 10_000, isUnheard: true }
+    expect(
+      decideRequest(world(rebooting({ ...late, conditions: aliveHere }), unheard)),
+      'not before a new controller has heard it, or has waited for it',
+    ).toMatchObject({ do: 'nothing', lookAgainMs: 50_001 })
     const silent = [...given, condition('HostAlive', 'False')]
     expect(outcomeOf(decideRequest(world(rebooting({ ...late, conditions: silent }), { silentMs: 90_000 })))).toBe(
       'NodeLost',

@@ -69,15 +69,26 @@ function silence({ request, silentMs, now }: RequestWorld): number | undefined {
   return Math.min(silentMs, Math.max(0, Date.parse(now) - Date.parse(since)))
 }
 
+/**
+ * Whether the host lives: it was heard lately, or it was not for too long. Undefined while nobody can tell: whoever has just
+ * begun to listen has heard nothing of those who are well either.
+ */
+function isAlive(world: RequestWorld): boolean | undefined {
+  const { silentMs, isUnheard, settings } = world
+  const silentHereMs = silence(world)
+  if (silentMs === undefined || silentHereMs === undefined) return undefined
+  if (silentHereMs > settings.heartbeatMs) return false
+  return !isUnheard && silentMs <= settings.heartbeatMs ? true : undefined
+}
+
 /** Writes when the node falls silent and when it speaks again. Silence alone frees nothing. */
 export function heartbeat(world: RequestWorld): RequestStep | undefined {
   const { request, settings, now } = world
-  const silentMs = silence(world)
-  if (silentMs === undefined || !request.status) return undefined
-  const isAlive = silentMs <= settings.heartbeatMs
+  const lives = isAlive(world)
+  if (lives === undefined || !request.status) return undefined
   const said = request.status.conditions?.find(({ type }) => type === 'HostAlive')?.status
-  if (said === (isAlive ? 'True' : 'False')) return undefined
-  const fact = isAlive
+  if (said === (lives ? 'True' : 'False')) return undefined
+  const fact = lives
     ? ({ status: 'True', reason: 'Heartbeat', message: 'its heartbeat is heard' } as const)
     : ({
         status: 'False',
@@ -135,6 +146,8 @@ export function rebooting(world: RequestWorld, node: NodeObject, slot: Slot): Re
   if (unsettled) return unsettled
   if (left <= 0) {
     const took = `longer than ${durationText(settings.returnMs)}`
+    const unknown = waitToHear(world, `it took ${took}`)
+    if (unknown) return unknown
     if (seen === before && said === before && hasCondition(status, 'HostAlive'))
       return hold(world, 'RebootNoEffect', `the order to reboot had no effect: ${took} in the same boot`)
     return overdue(world, 'ReturnDeadline', `the node was not back for ${took}: ${ailment ?? 'no new boot was seen'}`)
@@ -186,6 +199,12 @@ function returned(world: RequestWorld, bootID: string): RequestStep {
   )
 }
 
+/** What was stored may be long untrue: what comes of a deadline depends on whether the host lives now. */
+function waitToHear(world: RequestWorld, message: string): RequestStep | undefined {
+  if (world.silentMs === undefined || isAlive(world) !== undefined) return undefined
+  return nothing(`${message}; first it is heard whether the host is alive`, untilSilentMs(world))
+}
+
 /** A deadline has passed. A silent node is a lost one, and what happens then is the budget's to say. */
 export function overdue(
   world: RequestWorld,
@@ -193,6 +212,8 @@ export function overdue(
   message: string,
 ): RequestStep {
   const { request, settings, node, now } = world
+  const unknown = waitToHear(world, message)
+  if (unknown) return unknown
   const isSilent = request.status?.conditions?.some(({ type, status }) => type === 'HostAlive' && status === 'False')
   if (!isSilent) return hold(world, reason, message)
   // Ready, it would count nowhere once its slot is free, and somebody may still be at work there.

@@ -26,14 +26,14 @@ export async function takeDrainTurn(
   const wasStarted = request.status?.drain !== undefined
   const isNews = !isDeepStrictEqual(request.status?.drain, step.status.drain)
   // The intention first: whoever takes over sees that a drain is under way.
-  const mayReport = !wasStarted || (isNews && reports.mayReport(request.metadata.name ?? '', clock.now()))
+  const mayReport = !wasStarted || (isNews && reports.mayReport(request.metadata.name ?? '', clock.monotonic()))
   if (mayReport) await save(step.status)
-  const { pods, nextMs = lookAnywayMs } = pace.due(step.plan, clock.now())
+  const { pods, nextMs = lookAnywayMs } = pace.due(step.plan, clock.monotonic())
   const results = await askPods(client, pods, signal).catch((error: unknown) => {
     pace.giveBack(pods)
     throw error
   })
-  pace.note(results, clock.now())
+  pace.note(results, clock.monotonic(), clock.now())
   for (const { asked, ...answer } of results)
     if (answer.result === 'failed')
       log.warn({ pod: podName(asked.pod), why: answer.why }, 'a pod could not be asked to leave')

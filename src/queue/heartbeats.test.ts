@@ -34,3 +34,15 @@ test('each node has its own silence', async () => {
   expect(heartbeats.silentMs('b', lease('1'))).toBe(0)
   expect(heartbeats.silentMs('a', lease('1'))).toBe(50)
 })
+
+test('a first look is no beat: only what changes after it is heard, and a Lease that is removed is not', async () => {
+  const clock = new FakeClock(0)
+  const heartbeats = new Heartbeats(clock)
+  expect(heartbeats.listen('a', lease('1'))).toEqual({ silentMs: 0, isHeard: false })
+  await clock.advance(50)
+  expect(heartbeats.listen('a', undefined)).toEqual({ silentMs: 50, isHeard: false })
+  expect(heartbeats.listen('a', lease('1'))).toEqual({ silentMs: 50, isHeard: false })
+  expect(heartbeats.listen('a', lease('2'))).toEqual({ silentMs: 0, isHeard: true })
+  await clock.advance(50)
+  expect(heartbeats.listen('a', undefined)).toEqual({ silentMs: 50, isHeard: true })
+})

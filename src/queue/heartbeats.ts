@@ -11,7 +11,7 @@ export const heartbeatNamespace = 'fettle-nodes'
 export class Heartbeats {
   readonly namespace = heartbeatNamespace
   readonly #clock: Clock
-  readonly #seen = new Map<string, { readonly sign: string; readonly atMs: number }>()
+  readonly #seen = new Map<string, { readonly sign: string; readonly atMs: number; readonly isHeard: boolean }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -19,11 +19,18 @@ export class Heartbeats {
 
   /** Counts from the first look: a controller that has just begun knows of no silence yet. */
   silentMs(nodeName: string, lease: Lease | undefined): number {
+    return this.listen(nodeName, lease).silentMs
+  }
+
+  /** With it, whether a beat was heard at all: before the first one the silence says nothing until it has lasted. */
+  listen(nodeName: string, lease: Lease | undefined): { readonly silentMs: number; readonly isHeard: boolean } {
     const nowMs = this.#clock.monotonic()
-    const sign = lease ? `${lease.metadata.uid}/${lease.metadata.resourceVersion}` : ''
     const seen = this.#seen.get(nodeName)
-    if (seen?.sign === sign) return nowMs - seen.atMs
-    this.#seen.set(nodeName, { sign, atMs: nowMs })
-    return 0
+    const sign = lease ? `${lease.metadata.uid}/${lease.metadata.resourceVersion}` : ''
+    // A Lease that was removed is no beat.
+    if (seen && (seen.sign === sign || !lease)) return { silentMs: nowMs - seen.atMs, isHeard: seen.isHeard }
+    const isHeard = seen !== undefined
+    this.#seen.set(nodeName, { sign, atMs: nowMs, isHeard })
+    return { silentMs: 0, isHeard }
   }
 }

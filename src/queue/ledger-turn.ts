@@ -16,7 +16,7 @@ import type { Clock } from '../time/index.ts'
 import type { Candidate } from './blockers/index.ts'
 import type { Census } from './census.ts'
 import { decideLedger, isKept, isOverLimit, type LedgerDecision, mayClaim } from './decide-ledger.ts'
-import { isOver, isRestored } from './decide-releases.ts'
+import { isBackInService, isOver, isRestored } from './decide-releases.ts'
 import { holdLocks, tidyLocks } from './foreign-lock-turn.ts'
 import { gatesNow, staleNow } from './gates.ts'
 import { isTakenBack } from './health.ts'
@@ -287,7 +287,7 @@ async function checkLive(
     if (liveNode?.metadata.uid !== nodeUID) return true
     if (liveRequest?.status?.phase !== 'Finishing' && liveRequest?.status?.phase !== 'Done') return false
     if (!isLast) return true
-    return isRestored(liveNode) && (liveRequest.status.phase === 'Done' || isTakenBack(liveRequest))
+    return isBackInService(liveNode, liveRequest) && (liveRequest.status.phase === 'Done' || isTakenBack(liveRequest))
   })
   const puttingBack = keep(decision.putBack, async ({ node, nodeUID, requests }) => {
     const liveNode = await liveNodeOf(client, node, signal)

@@ -2,6 +2,9 @@ import type { MaintenanceBudgetStatus, Slot } from '../api/index.ts'
 
 /** What claims and releases make of the ledger. */
 
+/** More than this the ledger cannot store, and nothing at all would be written any more. */
+export const [mostSlots, mostSharers] = [500, 64]
+
 export const emptyLedger: MaintenanceBudgetStatus = { nextToken: 1, slots: [] }
 
 export interface Claim {

@@ -176,6 +176,30 @@ describe('nodes that never count', () => {
     expect(tally.groupsOf(nodes[0] ?? node('?'))).toEqual({})
   })
 
+  test.for([
+    {},
+    { matchLabels: {} },
+    { matchExpressions: [] },
+    { matchLabels: {}, matchExpressions: [{ key: 'x', operator: 'NotIn' as const }] },
+    { matchExpressions: [{ key: 'x', operator: 'NotIn' as const, values: [] }] },
+    { matchLabels: { parked: 'true' }, matchExpressions: [{ key: 'x', operator: 'NotIn' as const }] },
+    { matchExpressions: [{ key: 'parked', operator: 'Exists' as const, values: ['true'] }] },
+  ])('are none where the selector cannot have been meant: %j', (unmeant) => {
+    const nodes = [node('a', parked), node('b')]
+    const tally = tallyOf(spec({ ignoreNodes: unmeant, max: 1 }), [slot('a', 1, 'r')], nodes)
+    expect(shown(tally)).toEqual(['cluster: 1/1 of 2'])
+    expect(tally.full(nodes[1] ?? node('?')).map(({ name }) => name)).toEqual(['cluster'])
+  })
+
+  test.for([
+    { matchExpressions: [{ key: 'parked', operator: 'NotIn' as const, values: ['false'] }] },
+    { matchExpressions: [{ key: 'parked', operator: 'Exists' as const }] },
+    { matchExpressions: [{ key: 'serving', operator: 'DoesNotExist' as const }] },
+  ])('may be named by an expression: %j', (ignoreNodes) => {
+    const tally = tallyOf(spec({ ignoreNodes, max: 1 }), [slot('a', 1, 'r')], [node('a', parked)])
+    expect(shown(tally)).toEqual(['cluster: 0/1 of 0'])
+  })
+
   test('stay all the same when the budget is 0: it stops every claim', () => {
     const tally = tallyOf(spec({ ignoreNodes, max: 0 }), [], [node('a', parked)])
     expect(tally.full(node('a', parked)).map(({ name }) => name)).toEqual(['cluster'])

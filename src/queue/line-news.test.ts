@@ -15,7 +15,7 @@ const line = (...places: Place[]) => new Map(places.map((place, index) => [`r${i
 
 function start() {
   let nowMs = 1_000_000
-  const news = new LineNews({ now: () => nowMs })
+  const news = new LineNews({ monotonic: () => nowMs })
   return { news, pass: (ms: number) => (nowMs += ms) }
 }
 

@@ -8,12 +8,12 @@ type Place = Omit<Waiting, 'since'>
 
 /** What those in line have been told of their place, and whom to tell now. */
 export class LineNews {
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Pick<Clock, 'monotonic'>
   #places: ReadonlyMap<string, Place> = new Map()
   readonly #told = new Map<string, { readonly place: Place; readonly atMs: number }>()
   #nextMs = Number.POSITIVE_INFINITY
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
   }
 
@@ -24,7 +24,7 @@ export class LineNews {
 
   /** Takes the line as it is now; answers who has to be told. */
   take(places: ReadonlyMap<string, Place>): string[] {
-    const nowMs = this.#clock.now()
+    const nowMs = this.#clock.monotonic()
     const line = new Map<string, Place>()
     const due: string[] = []
     this.#nextMs = Number.POSITIVE_INFINITY
@@ -45,7 +45,7 @@ export class LineNews {
     return due
   }
 
-  /** When somebody who was not told at once has to be. */
+  /** When somebody who was not told at once has to be, by the clock that measures. */
   get nextMs(): number {
     return this.#nextMs
   }

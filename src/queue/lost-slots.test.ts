@@ -3,14 +3,14 @@ import type { MaintenanceRequest, Phase } from '../api/index.ts'
 import type { NodeObject } from '../kube/index.ts'
 import { decideLedger } from './decide-ledger.ts'
 import { claimed, conditionOf, finishing, granted, world } from './fixture-ledger.ts'
-import { budget, cordonedNode, heldSlot, node, noon, request, slot } from './fixture-world.ts'
+import { budget, cordonedNode, earlier, heldSlot, node, noon, request, slot } from './fixture-world.ts'
 import { emptyLedger } from './ledger.ts'
 import { isUnbelievable, lostSlots, outrunSlots, withTokensSeen } from './lost-slots.ts'
 
 const holding = (name: string, nodeName: string, token: number, phase: Phase = 'Granted') =>
   request(name, nodeName, { status: { phase, slot: heldSlot(token) } })
 const lost = (requests: readonly MaintenanceRequest[], nodes: readonly NodeObject[], ledger = emptyLedger) =>
-  lostSlots(ledger, requests, new Map(nodes.map((one) => [one.metadata.uid ?? '', one])), nodes)
+  lostSlots(ledger, requests, new Map(nodes.map((one) => [one.metadata.uid ?? '', one])), nodes, noon)
 const ledgerOf = (...slots: Parameters<typeof slot>[]) =>
   budget({}, ...slots.map((parts) => slot(...parts))).status ?? emptyLedger
 
@@ -74,6 +74,32 @@ describe('a cordon of ours', () => {
     expect(lost([], [node('a', { isCordoned: true, annotations })])).toEqual([])
     for (const text of ['', '{}', 'null', '{"token":1e99,"request":"u","since":"x"}'])
       expect(lost([], [node('a', { annotations: { 'cordon.fettle.dev/queue': text } })])).toEqual([])
+  })
+})
+
+describe('what somebody wrote into a cordon of ours', () => {
+  const saying = (name: string, since: string) => {
+    const text = JSON.stringify({ request: 'x', token: 5, since })
+    return node(name, { isCordoned: true, annotations: { 'cordon.fettle.dev/queue': text } })
+  }
+
+  test.for([
+    ['2026-02-28T09:00:00Z', '2026-02-28T09:00:00.000Z'],
+    ['2026-03-01T13:30:00+02:00', '2026-03-01T11:30:00.000Z'],
+    ['12345', noon],
+    ['+012345-01-01T00:00:00.000Z', noon],
+    ['-000044-03-15T00:00:00.000Z', noon],
+    ['2026-03-01T12:00:01.000Z', noon],
+    ['9999-12-31T23:59:59-12:00', noon],
+  ] as const)('never makes a time that the ledger does not take: %s', ([since, takenAt]) => {
+    expect(lost([], [saying('a', since)])).toEqual([{ ...slot('a', 5), takenAt }])
+  })
+
+  test('never makes more slots than the ledger can store, on however many nodes', () => {
+    const nodes = Array.from({ length: 600 }, (_, index) => saying(`n${index}`, earlier))
+    expect(lost([], nodes)).toHaveLength(500)
+    const ledger = ledgerOf(...Array.from({ length: 450 }, (_, index): [string, number] => [`n${index}`, 5]))
+    expect(lost([], nodes, ledger)).toHaveLength(50)
   })
 })
 

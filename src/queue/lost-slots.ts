@@ -1,7 +1,7 @@
 import type { MaintenanceBudgetStatus, MaintenanceRequest, Slot } from '../api/index.ts'
 import { type CordonClaim, cordonClaim } from '../drain/index.ts'
 import type { NodeObject } from '../kube/index.ts'
-import { slotOf } from './ledger.ts'
+import { mostSlots, slotOf } from './ledger.ts'
 import { cordonOwner } from './names.ts'
 
 /** A jump that no fleet makes in its lifetime: whoever reports it does not tell the truth. */
@@ -17,6 +17,7 @@ export function lostSlots(
   nodeByUid: ReadonlyMap<string, NodeObject>,
   /** Those that may bear a cordon of ours. */
   marked: readonly NodeObject[],
+  now: string,
 ): Slot[] {
   const known = new Map(ledger.slots.map((slot) => [slot.nodeUID, slot]))
   const lost = new Map<string, Slot>()
@@ -42,6 +43,8 @@ export function lostSlots(
   for (const node of marked) {
     const { uid: nodeUID = '' } = node.metadata
     if (known.has(nodeUID) || lost.has(nodeUID)) continue
+    // Whoever annotates a whole cluster must not make the ledger one that cannot be stored.
+    if (known.size + lost.size >= mostSlots) break
     const claim = believableClaim(node, ledger)
     if (!claim) continue
     const isGivenBack = requests.some(
@@ -52,12 +55,20 @@ export function lostSlots(
       node: node.metadata.name ?? '',
       nodeUID,
       token: claim.token,
-      // Anybody who may write to nodes may have written it, in a form that the ledger does not take.
-      takenAt: new Date(claim.since).toISOString(),
+      takenAt: takenAtOf(claim, now),
       requests: [],
     })
   }
   return [...lost.values()]
+}
+
+/**
+ * Anybody who may write to nodes may have written it: a time that the ledger does not take, such as one in the year 12345,
+ * would keep it from being written at all.
+ */
+function takenAtOf({ since }: CordonClaim, now: string): string {
+  const time = new Date(since).toISOString()
+  return /^\d{4}-/.test(time) && time <= now ? time : now
 }
 
 /** A kubelet may write annotations of its own node: a number out of all proportion is not ours. */

@@ -11,6 +11,7 @@ import { durationText } from '../time/index.ts'
 import type { LedgerWorld } from './decide-ledger.ts'
 import { isOver } from './decide-releases.ts'
 import { type ForeignLockGate, holdsLocks } from './foreign-locks.ts'
+import { mostSharers, mostSlots } from './ledger.ts'
 import { inReadingOrder, type Limit, type OutNode, shortTime, type Tally } from './limits.ts'
 import { isoOf, nameOf } from './names.ts'
 import { patienceMs } from './order.ts'
@@ -131,9 +132,6 @@ export function passed(node: NodeObject, tally: Tally, reserved: ReadonlyMap<str
     next: `fettle explain ${who}`,
   }
 }
-
-/** More than this the ledger cannot store, and nothing at all would be written any more. */
-const [mostSlots, mostSharers] = [500, 64]
 
 export function fullLedger({ slots }: MaintenanceBudgetStatus): Obstacle | undefined {
   if (slots.length < mostSlots) return undefined

@@ -16,3 +16,7 @@ test('progress is told at most once a second for each request', () => {
   pace.forgetOld(at + 1_500)
   expect(pace.mayReport('r', at + 1_500)).toBe(false)
 })
+
+test('the first progress is told at once, also in the first second of the program', () => {
+  expect(new ReportPace().mayReport('r', 5)).toBe(true)
+})

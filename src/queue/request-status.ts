@@ -18,7 +18,7 @@ export function enterPhase(
   },
   now: string,
 ): MaintenanceRequestStatus {
-  const { waiting: _, held: __, ...kept } = request.status ?? { phase }
+  const { waiting: _, held: __, ...kept } = withoutRefusals(request.status ?? { phase })
   return {
     ...kept,
     phase,
@@ -46,6 +46,25 @@ export function withLine(history: History, line: History[number]): History {
   const count = (first.count ?? 1) + dropped.length
   const folded = { time: first.time, phase: first.phase, reason: 'Folded', message: `${count} earlier lines`, count }
   return [folded, ...rest.slice(dropped.length)]
+}
+
+/**
+ * What a policy, a webhook or a missing right keeps us from writing. NodeRefused holds up what needs the cordon, or its end;
+ * NodeStatusRefused is about what a node says of itself, and nobody waits for that.
+ */
+const refusals = ['NodeRefused', 'NodeStatusRefused'] as const
+
+export function refusalOf(
+  status: MaintenanceRequestStatus | undefined,
+  type: (typeof refusals)[number],
+): RequestCondition | undefined {
+  return status?.conditions?.find((one) => one.type === type && one.status === 'True')
+}
+
+/** Nothing of it is left once it is over. */
+export function withoutRefusals(status: MaintenanceRequestStatus): MaintenanceRequestStatus {
+  const others = status.conditions?.filter(({ type }) => refusals.every((one) => one !== type))
+  return others && others.length !== status.conditions?.length ? { ...status, conditions: others } : status
 }
 
 export function hasCondition(status: MaintenanceRequestStatus | undefined, type: RequestCondition['type']): boolean {

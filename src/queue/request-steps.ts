@@ -31,6 +31,8 @@ export interface RequestWorld {
   readonly answers?: ReadonlyMap<string, string>
   /** How long the node's heartbeat has not changed, by our own clock; undefined when nobody has watched it yet. */
   readonly silentMs?: number
+  /** No change of it was seen by now: the silence counts from the first look, and may be that of a node that is well. */
+  readonly isUnheard?: boolean
   /** The annotation or the lock that it was made for is still there. */
   readonly isStillAsked?: boolean
   /** Its windows are closed now, and it may go all the same. */

@@ -15,11 +15,12 @@ import {
   volumesToWaitFor,
   withdrawEvictionRequests,
 } from '../drain/index.ts'
-import { type PodObject, resources } from '../kube/index.ts'
+import { ApiError, hasCode, type PodObject, resources } from '../kube/index.ts'
 import { drainPlan, volumesStatus } from './decide-drain.ts'
 import { decideRequest, windowBypassed } from './decide-request.ts'
 import { takeDrainTurn } from './drain-turn.ts'
 import { isLockLeft } from './foreign-lock-turn.ts'
+import type { Heartbeats } from './heartbeats.ts'
 import { slotOf } from './ledger.ts'
 import { liveNodeOf, livePodsOn, liveSlotOf } from './live-reads.ts'
 import { controllerManager, finalizer, lastLetGo } from './names.ts'
@@ -27,6 +28,7 @@ import { canRunElsewhere } from './node-facts.ts'
 import { isOpen } from './order.ts'
 import { isoNow, type QueuePorts } from './ports.ts'
 import { isAskedByAnnotation } from './reboot-annotation.ts'
+import { noteRefusal } from './refusal-turn.ts'
 import type { ReportPace } from './report-pace.ts'
 import type { RequestWorld } from './request-steps.ts'
 import { settingsOf, windowsOf } from './settings.ts'
@@ -51,6 +53,7 @@ export async function takeRequestTurn(
   const world = request && worldOf(parts, request)
   if (!world) return undefined
   const step = decideRequest(world)
+  const save = (status: MaintenanceRequestStatus) => writeStatus(ports, request, status, signal)
   // Without a slot it goes home unproven. That has to be so in the ledger itself, not only in an old view of it.
   if (step.do !== 'nothing' && isHomeless(world) && (await liveSlotOf(ports.client, name, signal)))
     return { lookAgainMs: 1_000 }
@@ -71,19 +74,23 @@ export async function takeRequestTurn(
       if (step.withdraw) await withdrawEvictionRequests(ports.client, step.withdraw, signal)
       await writeStatus(ports, request, step.status, signal)
       return undefined
-    case 'patchNode':
-      await patchNode(ports, request, { type: 'merge', body: step.patch }, {}, signal)
+    case 'patchNode': {
+      const refused = await patchNode(ports, request, { type: 'merge', body: step.patch }, {}, signal)
+      if (refused) return noteRefusal(ports, request, 'NodeRefused', refused, save)
       ports.log.info(
         { request: name, node: request.spec.nodeName, unschedulable: step.patch.spec?.unschedulable },
         step.why,
       )
       tellOfRepair(ports, world, step.patch.metadata.annotations === undefined && !world.node?.spec?.unschedulable)
       return undefined
-    case 'patchNodeStatus':
-      await patchNode(ports, request, { type: 'strategic', body: step.patch }, { subresource: 'status' }, signal)
-      return undefined
+    }
+    case 'patchNodeStatus': {
+      const patch = { type: 'strategic', body: step.patch } as const
+      const refused = await patchNode(ports, request, patch, { subresource: 'status' }, signal)
+      return refused && noteRefusal(ports, request, 'NodeStatusRefused', refused, save)
+    }
     case 'drain':
-      return takeDrainTurn(parts, request, step, (status) => writeStatus(ports, request, status, signal), signal)
+      return takeDrainTurn(parts, request, step, save, signal)
   }
 }
 
@@ -120,10 +127,14 @@ function worldOf({ ports, pace, waiting }: RequestTurnParts, request: Maintenanc
     ...(request.status?.phase === 'Claimed' ? drainWorld(ports, pace, nodeName) : { budgets: [] }),
     ...(isStillAsked ? { isStillAsked } : {}),
     ...(passesClosedWindow(ports, request, budget.spec) ? { passesClosedWindow: true } : {}),
-    ...(isAtWork ? { silentMs: ports.heartbeats.silentMs(nodeName, lease) } : {}),
+    ...(isAtWork ? heartbeatWorld(ports.heartbeats.listen(nodeName, lease)) : {}),
     waiting,
     now: isoNow(clock),
   }
+}
+
+function heartbeatWorld({ silentMs, isHeard }: ReturnType<Heartbeats['listen']>) {
+  return { silentMs, isUnheard: !isHeard }
 }
 
 function passesClosedWindow(
@@ -230,20 +241,23 @@ function isDrainedNow(request: MaintenanceRequest, { phase, conditions }: Mainte
   return phase === 'Granted' && request.status?.phase === 'Claimed' && isDrained && request.spec.service.drain
 }
 
+/** Answers what the API server has against it, if that will not change by asking again. */
 async function patchNode(
   { client }: QueuePorts,
   request: MaintenanceRequest,
   patch: Parameters<QueuePorts['client']['patch']>[2],
   options: { readonly subresource?: 'status' },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ApiError | undefined> {
   const ref = { name: request.spec.nodeName }
-  await client.patch(resources.nodes, ref, patch, {
-    ...options,
-    fieldManager: controllerManager,
-    signal,
-    answer: 'metadata',
-  })
+  const all = { ...options, fieldManager: controllerManager, signal, answer: 'metadata' } as const
+  try {
+    await client.patch(resources.nodes, ref, patch, all)
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError && hasCode(error, 'Forbidden', 'Invalid', 'BadRequest', 'TooLarge')) return error
+    throw error
+  }
 }
 
 /** Somebody undid our cordon while the node is out: it is put back, and they hear of it. */

@@ -121,8 +121,8 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
   queue.start(async (key, context) => {
     if (key === tidyKey) {
       await tidy(ports, context.signal)
-      pace.forgetOld(clock.now())
-      reports.forgetOld(clock.now())
+      pace.forgetOld(clock.monotonic())
+      reports.forgetOld(clock.monotonic())
       return { requeueAfterMs: tidyEveryMs }
     }
     if (key.startsWith(nodePrefix)) {
@@ -143,7 +143,8 @@ export async function runQueue(ports: QueuePorts, signal: AbortSignal): Promise<
     for (const name of turn.touched) queue.add(`${requestPrefix}${name}`)
     for (const [place, name] of news.take(turn.waiting).entries())
       queue.addAfter(`${requestPrefix}${name}`, place * telling.everyMs, telling)
-    const wakeInMs = Math.min(turn.wakeAtMs ?? Number.POSITIVE_INFINITY, news.nextMs) - clock.now()
+    const dueInMs = (turn.wakeAtMs ?? Number.POSITIVE_INFINITY) - clock.now()
+    const wakeInMs = Math.min(dueInMs, news.nextMs - clock.monotonic())
     return {
       requeueAfterMs: Math.max(0, Math.min(lookAnywayMs, wakeInMs, ports.blockers.nextChangeMs() ?? lookAnywayMs)),
     }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { maintenanceBudget, maintenanceBudgets } from '../../src/api/index.ts'
 import { isNotFound } from '../../src/kube/index.ts'
@@ -67,6 +67,47 @@ describe('a MaintenanceBudget', () => {
     expect(await refusal(api().tryBudget(spec))).toContain(why)
   })
 
+  test.for([
+    // Also what is left of labels that stand outside matchLabels.
+    [{ ignoreNodes: {} }, 'ignoreNodes needs a label in matchLabels or matchExpressions'],
+    [{ ignoreNodes: { matchLabels: {}, matchExpressions: [] } }, 'ignoreNodes needs a label'],
+    [{ ignoreNodes: { matchExpressions: [{ key: 'x', operator: 'NotIn' }] } }, 'In and NotIn need values'],
+    [{ limits: [gpuLimit({ operator: 'In' })] }, 'In and NotIn need values'],
+    [{ limits: [gpuLimit({ operator: 'NotIn', values: [] })] }, 'In and NotIn need values'],
+    [{ limits: [gpuLimit({ operator: 'Exists', values: ['a'] })] }, 'Exists and DoesNotExist have none'],
+  ] as const)('refuses %j, which matches every node or none', async ([spec, why]) => {
+    expect(await refusal(api().tryBudget(spec))).toContain(why)
+  })
+
+  test('takes expressions that are whole, for nodes that never count and for those of a limit', async () => {
+    const ignoreNodes = { matchExpressions: [{ key: 'parked', operator: 'Exists' }] }
+    const spec = { ignoreNodes, limits: [gpuLimit({ operator: 'In', values: ['gpu', 'tpu'] })] }
+    expect((await api().tryBudget(spec)).spec).toMatchObject(spec)
+  })
+
+  test('that was stored with an empty ignoreNodes before that was refused keeps its ledger all the same', async () => {
+    const name = await realBudget()
+    const kubectl = (...args: string[]) => api().kubectl(...args)
+    const crd = 'maintenancebudgets.fettle.dev'
+    const rules =
+      '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/ignoreNodes/x-kubernetes-validations'
+    const empty = JSON.stringify({ spec: { ignoreNodes: {} } })
+    const write = () => kubectl('patch', 'mbudget', name, '--type=merge', `--patch=${empty}`)
+    onTestFinished(async () => {
+      await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=e2e', '-f', 'crds/')
+    })
+    await kubectl('patch', 'crd', crd, '--type=json', `--patch=${JSON.stringify([{ op: 'remove', path: rules }])}`)
+    await vi.waitFor(write, { timeout: 30_000, interval: 200 })
+    await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=e2e', '-f', 'crds/')
+    const another = { ignoreNodes: { matchLabels: {} } }
+    await vi.waitFor(async () => expect(await refusal(api().tryBudget(another))).toContain('needs a label'), {
+      timeout: 30_000,
+      interval: 200,
+    })
+    const written = await api().writeStatus(maintenanceBudgets, name, { nextToken: 7, slots: [] })
+    expect(written).toMatchObject({ spec: { ignoreNodes: {} }, status: { nextToken: 7 } })
+  })
+
   test('takes marks, notifications and shared locks as they are written', async () => {
     const spec = {
       marks: {
@@ -110,6 +151,10 @@ describe('a MaintenanceBudget', () => {
     expect(await refusal(twice)).toContain('status.slots[1]: Duplicate value: {"nodeUID":"one"}')
   })
 })
+
+function gpuLimit(expression: object) {
+  return { name: 'gpu', nodeSelector: { matchExpressions: [{ key: 'pool', ...expression }] }, max: 1 }
+}
 
 function mail() {
   return { host: 'mail.example', from: 'fettle@example.com', to: ['ops@example.com'] }

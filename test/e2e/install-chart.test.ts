@@ -83,7 +83,7 @@ describe('the chart', () => {
   test.each([
     ['a setting it does not know', 'controller.replica=3', "additional properties 'replica' not allowed"],
     ['a section it does not know', 'controler.replicas=3', "additional properties 'controler' not allowed"],
-    ['no controller at all', 'controller.replicas=0', 'minimum: got 0, want 1'],
+    ['more controllers than anybody needs', 'controller.replicas=8', 'maximum: got 8, want 7'],
     ['a pull policy that does not exist', 'image.pullPolicy=Sometimes', "'Always', 'IfNotPresent', 'Never'"],
     ['a tag inside the repository', 'image.repository=fettle.dev/fettle@sha256:1', 'does not match pattern'],
     ['a lease that no leader could keep', 'controller.leaseSeconds=1', 'minimum: got 1, want 3'],
