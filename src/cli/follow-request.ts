@@ -99,14 +99,9 @@ function endText(request: MaintenanceRequest): string {
 }
 
 function remedyFor(outcome: Outcome | 'Done', nodeName: string): string {
-  switch (outcome) {
-    case 'Duplicate':
-      return '`fettle queue` shows where the other request is'
-    case 'NodeGone':
-      return '`kubectl get nodes` lists the nodes that there are'
-    default:
-      return `\`fettle node history ${nodeName}\` tells who ended it; ask anew if you still want it`
-  }
+  if (outcome === 'Duplicate') return '`fettle queue` shows where the other request is'
+  if (outcome === 'NodeGone') return '`kubectl get nodes` lists the nodes that there are'
+  return `\`fettle node history ${nodeName}\` tells who ended it; ask anew if you still want it`
 }
 
 /** One line for a person: where it is, and why it is not further. */

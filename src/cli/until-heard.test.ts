@@ -17,7 +17,7 @@ const client = {
     yield { items: [request], resourceVersion: '1' }
   },
   async *watch() {
-    await new Promise<never>(() => undefined)
+    yield await new Promise<never>(() => undefined)
   },
 } as unknown as ConnectedClient
 

@@ -81,7 +81,7 @@ test.for<[string, string, string]>([
     'profiles: [{name: p},\n {name: p}]',
     'p is taken on line 2 already; write a name that no other profile has',
   ],
-  ['instances as a list', 'instances: []', 'it is a list; write a mapping: lines of key: value'],
+  ['instances as a list', 'instances: [a]', 'it is a list; write a mapping: lines of key: value'],
   ['checks as a mapping', 'instances: {check: {a: b}}', 'it is a mapping; write a list: begin each entry with a dash'],
   ['an empty instance', 'instances: {check: [null]}', 'it is no instance; write type, name and config'],
   [
@@ -145,6 +145,30 @@ test.for<[string, string, string]>([
   const loaded = load(`${intervals}${text}\n`)
   expect(errorsIn(loaded)).toEqual([message])
   expect(loaded.config).toBeUndefined()
+})
+
+test.for<[string, string]>([
+  ['profiles: {}', 'a mapping'],
+  ['profiles: [{name: p, operational: []}]', 'a list'],
+  ['profiles: [{name: p, operational: {transitions: {}}}]', 'a mapping'],
+  ['instances: []', 'a list'],
+  ['instances: {check: {}}', 'a mapping'],
+  ['dashboard: []', 'a list'],
+  ['dashboard: {labelFilter: {}}', 'a mapping'],
+  ["nothing: {}\ndashboard: {labelFilter: '${nothing}'}", 'a mapping'],
+])('%s is as good as not there, and worth a warning', ([text, shape]) => {
+  const loaded = load(`${intervals}${text}\n`)
+  expect(errorsIn(loaded)).toEqual([])
+  expect(warningsIn(loaded)).toEqual([`it is ${shape} that is empty, which means nothing here; leave it out`])
+  expect(loaded.config?.labelFilter).toEqual([])
+  for (const { states } of loaded.config?.profiles.values() ?? []) expect(states.operational.transitions).toEqual([])
+})
+
+test('an empty list is as good as no config: enough for a plugin that needs none, and for no other', () => {
+  expect(load(`${named('a').replace('config: {}', 'config: []')}${uses('a')}`).made).toHaveLength(1)
+  expect(errorsIn(load(`${intervals}instances: {check: [{type: needs, name: a, config: []}]}\n`))).toEqual([
+    expect.stringMatching(/^needs has no config; /),
+  ])
 })
 
 test('the three kinds of instances have names of their own', () => {

@@ -102,15 +102,16 @@ function readDeadline(reader: Reader, state: Spot): number | undefined {
 function readTransitions(reader: Reader, state: Spot, own: State, instances: Instances): readonly Transition[] {
   const found = reader.field(state, 'transitions')
   if (found === undefined || found === unreadable) return []
-  if (found.tree.kind === 'map')
+  const isSingle = found.tree.kind === 'map' && found.tree.entries.size > 0
+  if (isSingle)
     reader.warn(
       found.at,
       found.path,
       'it is a single transition without a dash, which the original drops; begin it with a dash',
     )
-  const list = found.tree.kind === 'map' ? found : reader.list(state, 'transitions')
+  const list = isSingle ? found : reader.list(state, 'transitions')
   if (list === undefined || list === unreadable) return []
-  const items = found.tree.kind === 'map' ? [found] : reader.items(list)
+  const items = isSingle ? [found] : reader.items(list)
   const read: ReadTransition[] = []
   for (const [index, item] of items.entries()) {
     if (item === unreadable) continue

@@ -69,7 +69,7 @@ export class Reader {
   }
 
   value<K extends FieldKind>(spot: Spot, kind: K): ReadValue<ValueOf<K>> | typeof unreadable {
-    const tree = spot.tree.kind === 'list' && kind === 'texts' ? this.#expandItems(spot) : spot.tree
+    const tree = kind === 'texts' ? this.#expandItems(spot) : spot.tree
     if (tree === undefined) return unreadable
     const read = coerce[kind](tree)
     if ('value' in read) return { value: read.value, isFromEnvironment: isFromEnvironment(tree) }
@@ -97,8 +97,16 @@ export class Reader {
 
   #shaped(spot: Read<Spot>, kind: Tree['kind'], remedy: string): Read<Spot> {
     if (spot === undefined || spot === unreadable || spot.tree.kind === kind) return spot
+    if (this.#passesOver(spot)) return undefined
     this.error(spot.at, spot.path, `it is ${seen(spot.tree)}; ${remedy}`)
     return unreadable
+  }
+
+  /** Templates that have nothing to fill in leave `{}` or `[]` behind, and the original takes them for each other. */
+  #passesOver({ tree, at, path }: Spot): boolean {
+    if (tree.kind === 'scalar' || (tree.kind === 'map' ? tree.entries.size : tree.items.length) > 0) return false
+    this.warn(at, path, `it is ${seen(tree)} that is empty, which means nothing here; leave it out`)
+    return true
   }
 
   /** Warns of keys that nobody reads; they are allowed, because the original allows them. */
@@ -125,7 +133,9 @@ export class Reader {
     return { tree: expanded, at: tree.at, path }
   }
 
-  #expandItems({ tree, path }: Spot): Tree | undefined {
+  #expandItems(spot: Spot): Tree | undefined {
+    const { tree, path } = spot
+    if (tree.kind === 'map' && this.#passesOver(spot)) return { kind: 'list', at: tree.at, items: [] }
     if (tree.kind !== 'list') return tree
     const items = tree.items.map((item, index) =>
       item.kind === 'scalar' ? this.#expand(item, `${path}[${index}]`) : item,

@@ -154,3 +154,40 @@ test('every value knows its line and column', () => {
     }
   `)
 })
+
+test.for<[string, string]>([
+  [`"Don\\'t panic"`, "Don't panic"],
+  [`"\\'\\\\'\\\\\\' \\x41"`, `'\\'\\' A`],
+  [`"Don\\'t\n  panic"`, "Don't panic"],
+])('a single quote may be escaped: %s', ([written, value]) => {
+  expect(readAs('text', written)).toBe(value)
+})
+
+test('a single quote may be escaped in a key, and nothing else that is no escape may be', () => {
+  expect(warningsIn(load(`${intervals}"a\\'b": 1\n`))).toHaveLength(1)
+  expect(load(`${intervals}"a\\'b": 1\n`).problems[0]?.path).toBe("a'b")
+  expect(load(`${intervals}a: "Don\\'t"\nb: "\\d"\n`).problems).toMatchObject([{ line: 3, severity: 'error' }])
+})
+
+test('a comment may stand right behind a quote, a bracket or a comma', () => {
+  expect(readAs('text', '"k"#why')).toBe('k')
+  expect(readAs('texts', '[a,#c\n  b]#d')).toEqual(['a', 'b'])
+  expect(errorsIn(load(`intervals: {requeue: 1m}#c\ndashboard: {labelFilter: "a"#c\n}\n`))).toEqual([])
+})
+
+test('a CR alone ends a line', () => {
+  expect(load('intervals:\r\n  requeue: 1m\r').config?.requeueMs).toBe(60_000)
+  expect(load('intervals:\r\r\n  requeue: 1m\r\r\n').config?.requeueMs).toBe(60_000)
+  expect(load('intervals: {requeue: 1m}\rmore: 1\r').problems).toMatchObject([{ line: 2, column: 1, path: 'more' }])
+})
+
+test.for<[string, BufferEncoding, boolean]>([
+  ['little', 'utf16le', false],
+  ['big', 'utf16le', true],
+])('a file in UTF-16 of %s end is told what it is', ([, encoding, isSwapped]) => {
+  const bytes = Buffer.from(`\uFEFF${intervals}`, encoding)
+  const text = (isSwapped ? bytes.swap16() : bytes).toString('utf8')
+  expect(load(text).problems).toEqual([
+    { severity: 'error', line: 1, column: 1, path: '', message: 'it is stored as UTF-16; store it as UTF-8' },
+  ])
+})

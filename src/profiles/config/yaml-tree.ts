@@ -1,16 +1,7 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Pair,
-  parseAllDocuments,
-  type Scalar,
-  type YAMLParseError,
-} from 'yaml'
+import { CST, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, type Scalar, type YAMLParseError } from 'yaml'
 import type { ConfigProblem } from '../plugin.ts'
 import { plainScalar, type ScalarValue } from './plain-scalar.ts'
+import { escapedQuote, readDocuments, withPlainLineBreaks } from './read-documents.ts'
 
 /** Lines and columns begin with 1. */
 export interface Place {
@@ -62,26 +53,24 @@ const mostNodes = 200_000
 const deepest = 100
 const mostSyntaxErrors = 5
 
+/** What a file in UTF-16 is when it is read as UTF-8: no mark at its beginning, and a zero beside each plain letter. */
+const utf16 = /^\uFFFD\uFFFD.*\0/s
+
 /** The first document of a file, as YAML 1.1. */
-export function readTree(text: string): ReadTree {
+export function readTree(file: string): ReadTree {
+  const text = withPlainLineBreaks(file)
   const lines = new LineCounter()
-  // Types are ours to tell: no schema of the reader knows octal numbers without knowing base sixty too.
-  const documents = parseAllDocuments(text, {
-    version: '1.1',
-    schema: 'failsafe',
-    uniqueKeys: false,
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: 'silent',
-  })
-  const [document, second] = Array.isArray(documents) ? documents : []
-  if (!document) return { root: undefined, problems: [] }
   const reader = new TreeReader(text, lines)
+  if (utf16.test(text)) {
+    reader.say('error', { line: 1, column: 1 }, '', 'it is stored as UTF-16; store it as UTF-8')
+    return { root: undefined, problems: reader.problems }
+  }
+  const { document, second, errors } = readDocuments(text, lines)
+  if (!document) return { root: undefined, problems: [] }
   // What follows a colon may be a piece of the file, and that may be a password.
-  // What follows a colon may be a piece of the file, and that may be a password.
-  for (const { at, message } of firstPerLine(document.errors, (offset) => reader.place(offset)))
+  for (const { at, message } of firstPerLine(errors, (offset) => reader.place(offset)))
     reader.say('error', at, '', `it is not YAML: ${message.split(':')[0]}; mend it here or just above`)
-  if (document.errors.length > 0) return { root: undefined, problems: reader.problems }
+  if (errors.length > 0) return { root: undefined, problems: reader.problems }
   if (second)
     reader.say(
       'warning',
@@ -220,12 +209,21 @@ class TreeReader {
 
   #scalar(node: Scalar, at: Place): TreeScalar {
     // Without a schema there is nothing but text.
-    const text = typeof node.value === 'string' ? node.value : ''
+    const text = typeof node.value === 'string' ? this.#unescaped(node, node.value) : ''
     const tag = node.tag?.replace('tag:yaml.org,2002:', '')
     const isTyped = tag === undefined ? node.type === 'PLAIN' : ['int', 'float', 'bool', 'null'].includes(tag)
     if (tag === 'binary') return { kind: 'scalar', at, value: Buffer.from(text, 'base64').toString('utf8') }
     const textAt = this.#textAt(node, text)
     return { kind: 'scalar', at, value: isTyped ? plainScalar(text) : text, ...(textAt ? { textAt } : {}) }
+  }
+
+  /** The package leaves `\'` as it is, and the backslash of `\\'` is one that is meant: only the file tells them apart. */
+  #unescaped({ type, range }: Scalar, text: string): string {
+    if (type !== 'QUOTE_DOUBLE' || !range || !text.includes(escapedQuote)) return text
+    const written = this.#text.slice(range[0], range[1])
+    const source = written.replace(/\\[\s\S]/g, (pair) => (pair === escapedQuote ? "'" : pair))
+    const token = { type: 'double-quoted-scalar', offset: 0, indent: 0, source } as const
+    return CST.resolveAsScalar(token, true, () => undefined)?.value ?? text
   }
 
   #textAt(node: Scalar, text: string): Place | undefined {

@@ -11,11 +11,13 @@ interface Verb {
   readonly flags: string
   readonly width: number
   readonly precision: number | undefined
+  /** Whether structs are shown with the names of their fields. */
+  readonly isNamed: boolean
 }
 
 /** Nobody reads wider columns, and a hundred of them are still a small text. */
 const widest = 1_000
-const plain: Verb = { letter: 'v', flags: '', width: 0, precision: undefined }
+const plain: Verb = { letter: 'v', flags: '', width: 0, precision: undefined, isNamed: false }
 
 /** With a space between two of which neither is text. */
 export function sprint(args: readonly Value[]): string {
@@ -44,7 +46,8 @@ export function sprintf(format: string, args: readonly Value[]): string {
       if (letter === '%') return '%'
       const verb = {
         letter,
-        // With v it asks for the names of fields, which our values always show.
+        // With v it asks for the names of fields, and for no sign.
+        isNamed: letter === 'v' && flags.includes('+'),
         flags: letter === 'v' ? flags.replaceAll('+', '') : flags,
         width: Number(width),
         precision: precision === undefined ? undefined : Number(precision),
@@ -78,11 +81,22 @@ function show(value: Value, verb: Verb, isInside = false): string {
   return 'vt'.includes(verb.letter) ? pad(String(value), verb) : bad(value, verb)
 }
 
-function showStruct({ shown, plain, type }: Struct, verb: Verb): string {
+/** Of a field, or an item of a list, Go's template takes the address before it shows it, and Kubernetes' types show that so. */
+export function showAddress({ type, parts = new Map() }: Struct): string {
+  const items = [...parts].map(([name, item]) => `${name}:${show(item, plain, true)},`)
+  return `&${type.slice(type.indexOf('.') + 1)}{${items.join('')}}`
+}
+
+function showStruct({ shown, plain, type, parts, number }: Struct, verb: Verb): string {
   const text = shown ?? plain
   if (text !== undefined && 'vsqxX'.includes(verb.letter)) return showText(text, verb)
+  if (number !== undefined && 'dc'.includes(verb.letter)) return showWhole(number, verb)
+  if (parts && 'vsq'.includes(verb.letter)) {
+    const items = [...parts].map(([name, item]) => (verb.isNamed ? `${name}:` : '') + show(item, verb, true))
+    return `{${items.join(' ')}}`
+  }
   throw new Refusal(
-    `${type} cannot be shown${text === undefined ? '; ask for one of its fields' : ` by %${verb.letter}; write %v`}`,
+    `${type} cannot be shown${text === undefined && !parts ? '; ask for one of its fields' : ` by %${verb.letter}; write %v`}`,
   )
 }
 

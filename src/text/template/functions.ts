@@ -60,15 +60,21 @@ function present(item: Value): Value {
   return item
 }
 
-function isEqual(one: Value, other: Value): boolean {
+function isEqual(first: Value, second: Value): boolean {
+  const [one, other] = [numberOf(first), numberOf(second)]
   if (isNothing(one) || isNothing(other)) return isNothing(one) && isNothing(other)
   if (typeName(one) !== typeName(other) || isList(one) || isMap(one) || one instanceof Struct)
     throw incomparable(one, other)
   return one === other
 }
 
+function numberOf(value: Value): Value {
+  return value instanceof Struct ? (value.number ?? value) : value
+}
+
 /** NaN is neither less nor equal. */
-function compare(one: Value, other: Value): number {
+function compare(first: Value, second: Value): number {
+  const [one, other] = [numberOf(first), numberOf(second)]
   if (typeof one === 'string' && typeof other === 'string') return compareText(one, other)
   if (typeof one === 'bigint' && typeof other === 'bigint') return one < other ? -1 : one > other ? 1 : 0
   if (typeof one === 'number' && typeof other === 'number')

@@ -1,6 +1,6 @@
 import { Refusal } from './fault.ts'
-import { Struct } from './struct.ts'
-import type { Value } from './value.ts'
+import { type Method, Struct } from './struct.ts'
+import { typeName, type Value } from './value.ts'
 
 /** A time as Go shows it. Nanoseconds are apart, because they do not fit into a number beside the rest. */
 interface Time {
@@ -12,38 +12,97 @@ interface Time {
 
 const rfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))$/i
 
-/** From a text as JSON and the API server write times; undefined if it is none. */
-export function goTime(text: string): Struct | undefined {
+/**
+ * From a text as JSON and the API server write times; undefined if it is none. With a name of a type, it is a struct of
+ * that type around the time: it can do what the time can, and has it as `.Time`.
+ */
+export function goTime(text: string, wrapper?: string): Struct | undefined {
   const [, wall, fraction = '', sign = '+', hours = '0', minutes = '0'] = rfc3339.exec(text) ?? []
   const wallMs = Date.parse(`${wall}Z`)
   if (Number.isNaN(wallMs)) return undefined
   const offsetMinutes = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1)
-  return structOf({ ms: wallMs - offsetMinutes * 60_000, nanos: Number(fraction.padEnd(9, '0')), offsetMinutes })
+  const nanos = Number(fraction.padEnd(9, '0'))
+  return new TimeStruct({ ms: wallMs - offsetMinutes * 60_000, nanos, offsetMinutes }, wrapper)
 }
 
 const zeroMs = Date.parse('0001-01-01T00:00:00Z')
 
-function structOf(time: Time): Struct {
+const bare = 'time.Time'
+
+class TimeStruct extends Struct {
+  readonly time: Time
+
+  constructor(time: Time, type = bare) {
+    const shown = formatTime(time, '2006-01-02 15:04:05.999999999 -0700 MST')
+    const fields = type === bare ? {} : { Time: new TimeStruct(time) }
+    super({ type, shown, fields, methods: { ...methodsOf(time, shown), ...comparisonsOf(time, type) } })
+    this.time = time
+  }
+}
+
+function methodsOf(time: Time, shown: string): Readonly<Record<string, Method>> {
   const wall = wallOf(time)
-  const text = formatTime(time, '2006-01-02 15:04:05.999999999 -0700 MST')
   const number = (value: number) => ({ takes: 0, run: () => BigInt(value) })
-  return new Struct({
-    type: 'time.Time',
-    shown: text,
-    methods: {
-      Format: { takes: 1, run: ([layout]) => formatTime(time, layoutOf(layout)) },
-      String: { takes: 0, run: () => text },
-      UTC: { takes: 0, run: () => structOf({ ...time, offsetMinutes: 0 }) },
-      IsZero: { takes: 0, run: () => time.ms === zeroMs && time.nanos === 0 },
-      Unix: number(time.ms / 1_000),
-      Year: number(wall.getUTCFullYear()),
-      Day: number(wall.getUTCDate()),
-      YearDay: number(yearDay(wall)),
-      Hour: number(wall.getUTCHours()),
-      Minute: number(wall.getUTCMinutes()),
-      Second: number(wall.getUTCSeconds()),
+  const utc = { takes: 0, run: () => new TimeStruct({ ...time, offsetMinutes: 0 }) }
+  return {
+    Format: { takes: 1, run: ([layout]) => formatTime(time, layoutOf(layout)) },
+    String: { takes: 0, run: () => shown },
+    UTC: utc,
+    // The original runs in a container that has no other zone.
+    Local: utc,
+    AddDate: { takes: 3, run: (args) => new TimeStruct(addDate(time, args)) },
+    IsZero: { takes: 0, run: () => time.ms === zeroMs && time.nanos === 0 },
+    Unix: number(time.ms / 1_000),
+    UnixMilli: number(time.ms + Math.floor(time.nanos / 1_000_000)),
+    Year: number(wall.getUTCFullYear()),
+    Month: { takes: 0, run: () => named('time.Month', months[wall.getUTCMonth()], wall.getUTCMonth() + 1) },
+    Weekday: { takes: 0, run: () => named('time.Weekday', days[wall.getUTCDay()], wall.getUTCDay()) },
+    Day: number(wall.getUTCDate()),
+    YearDay: number(yearDay(wall)),
+    Hour: number(wall.getUTCHours()),
+    Minute: number(wall.getUTCMinutes()),
+    Second: number(wall.getUTCSeconds()),
+  }
+}
+
+/** What is around a time has Before and Equal of its own, for its like or nothing; After is that of the time in it. */
+function comparisonsOf(time: Time, type: string): Readonly<Record<string, Method>> {
+  const compared = (name: string, wanted: string, isTrue: (order: number) => boolean): Method => ({
+    takes: 1,
+    run([other]) {
+      if (other === null && wanted !== bare) return false
+      if (!(other instanceof TimeStruct) || other.type !== wanted)
+        throw new Refusal(`${name} takes a ${wanted}, and not ${typeName(other)}${remedyFor(other, wanted)}`)
+      return isTrue(time.ms - other.time.ms || time.nanos - other.time.nanos)
     },
   })
+  return {
+    Before: compared('Before', type, (order) => order < 0),
+    Equal: compared('Equal', type, (order) => order === 0),
+    After: compared('After', bare, (order) => order > 0),
+  }
+}
+
+function remedyFor(other: Value, wanted: string): string {
+  return other instanceof TimeStruct && wanted === bare ? '; write .Time behind it' : ''
+}
+
+/** A number that shows as a name. */
+function named(type: string, shown: string | undefined, number: number): Struct {
+  return new Struct({ type, shown: shown ?? '', number: BigInt(number) })
+}
+
+/** Days that a month does not have run over into the next one. */
+function addDate(time: Time, args: readonly Value[]): Time {
+  const [years = 0, months = 0, days = 0] = args.map((arg) => {
+    if (typeof arg !== 'bigint') throw new Refusal('AddDate takes three whole numbers: years, months and days')
+    return Number(arg)
+  })
+  const wall = wallOf(time)
+  wall.setUTCFullYear(wall.getUTCFullYear() + years, wall.getUTCMonth() + months, wall.getUTCDate() + days)
+  const year = wall.getUTCFullYear()
+  if (!(year >= 0 && year <= 9_999)) throw new Refusal('AddDate leads out of the years 0 to 9999')
+  return { ...time, ms: wall.getTime() - time.offsetMinutes * 60_000 }
 }
 
 function layoutOf(value: Value): string {

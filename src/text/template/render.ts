@@ -1,5 +1,5 @@
 import { Refusal, TemplateFault } from './fault.ts'
-import { sprint } from './format.ts'
+import { showAddress, sprint } from './format.ts'
 import { call } from './functions.ts'
 import { plainOf, Struct } from './struct.ts'
 import type { Command, Node, Operand, Pipe, Template } from './tree.ts'
@@ -204,7 +204,8 @@ function* entries(given: Value, at: number): Generator<readonly [Value, Value]> 
 }
 
 function shown(value: Value, at: number): string {
-  return value === undefined ? '<no value>' : refusedAt(at, () => sprint([plainOf(value)]))
+  if (value === undefined) return '<no value>'
+  return refusedAt(at, () => (value instanceof Struct && value.parts ? showAddress(value) : sprint([plainOf(value)])))
 }
 
 /** A field of something missing is missing as well. One of null, or of a text, is a mistake. */

@@ -74,6 +74,21 @@ describe('what is found out by an example', () => {
   })
 })
 
+test.for([
+  ['{{.AddDate 0 0 "1"}}', 'AddDate takes three whole numbers: years, months and days'],
+  ['{{.AddDate 99999 0 0}}', 'AddDate leads out of the years 0 to 9999'],
+  ['{{.AddDate 9223372036854775807 0 0}}', 'AddDate leads out of the years 0 to 9999'],
+  ['{{.After 3}}', 'After takes a time.Time, and not int'],
+  ['{{.After .}}', 'After takes a time.Time, and not v1.Time; write .Time behind it'],
+  ['{{.Before .Time}}', 'Before takes a v1.Time, and not time.Time'],
+  ['{{.Before .AddDate}}', '.AddDate takes 3 arguments and got 0'],
+  ['{{printf "%t" .Month}}', 'time.Month cannot be shown by %t; write %v'],
+] as const)('of a time in a v1.Time, %s is a fault', ([text, problem]) => {
+  const { template } = readTemplate(text)
+  if (!template) throw new Error(`${text} cannot be read`)
+  expect(renderTemplate(template, goTime('2024-01-02T03:04:05Z', 'v1.Time')).problem?.message).toContain(problem)
+})
+
 test.for(['', 'yesterday', '2024-01-02', '2024-01-02T03:04:05', '2024-13-02T03:04:05Z', '2024-01-02 03:04:05Z'])(
   '%j is no time',
   (text) => expect(goTime(text)).toBeUndefined(),

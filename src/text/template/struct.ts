@@ -17,6 +17,10 @@ interface StructParts {
   readonly shown?: string
   /** What it is to everybody who does not ask for a field of it. */
   readonly plain?: string
+  /** Everything in it, in Go's order, so that all of it can be shown at once. */
+  readonly parts?: Readonly<Record<string, unknown>>
+  /** What it is as a number: Go has numbers that show as names. */
+  readonly number?: bigint
 }
 
 /** Data of a known shape. Asking a map for a key that is not there finds nothing; asking this is a mistake. */
@@ -24,14 +28,18 @@ export class Struct {
   readonly type: string
   readonly shown: string | undefined
   readonly plain: string | undefined
+  readonly parts: ReadonlyMap<string, Value> | undefined
+  readonly number: bigint | undefined
   readonly #fields: ReadonlyMap<string, Value>
   readonly #methods: ReadonlyMap<string, Method>
 
-  constructor({ type, fields = {}, methods = {}, shown, plain }: StructParts) {
+  constructor({ type, fields = {}, methods = {}, shown, plain, parts, number }: StructParts) {
     this.type = type
     this.shown = shown
     this.plain = plain
-    this.#fields = new Map(Object.entries(fields).map(([name, json]) => [name, valueFrom(json)]))
+    this.parts = parts && valuesOf(parts)
+    this.number = number
+    this.#fields = valuesOf(fields)
     this.#methods = new Map(Object.entries(methods))
   }
 
@@ -53,6 +61,10 @@ export class Struct {
     if (args.length > 0) throw new Refusal(`.${name} is no function and takes no arguments`)
     return this.#fields.get(name)
   }
+}
+
+function valuesOf(json: Readonly<Record<string, unknown>>): ReadonlyMap<string, Value> {
+  return new Map(Object.entries(json).map(([name, item]) => [name, valueFrom(item)]))
 }
 
 export function plainOf(value: Value): Value {

@@ -53,10 +53,10 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }
 
-/** Whatever is empty or nothing is not true; a struct always is. */
+/** Whatever is empty or nothing is not true; a struct always is, but for one that is the number 0. */
 export function isTrue(given: Value): boolean {
   const value = plainOf(given)
-  if (value instanceof Struct) return true
+  if (value instanceof Struct) return value.number !== 0n
   if (isList(value)) return value.length > 0
   if (isMap(value)) return value.size > 0
   // NaN is not zero.

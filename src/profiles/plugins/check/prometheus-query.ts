@@ -106,7 +106,7 @@ async function call(question: Question, method: 'GET' | 'POST', signal: AbortSig
   const form = new URLSearchParams({ query, time: String(nowMs / 1_000) })
   let place = new URL(`${url.origin}${url.pathname.replace(/\/+$/, '')}/api/v1/query${url.search}`)
   // Ours first: of two with one name Prometheus takes the first, and the form before the address.
-  if (method === 'GET') place.search = `${form}${url.search.replace('?', '&')}`
+  if (method === 'GET') place.search = `${form.toString()}${url.search.replace('?', '&')}`
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await fetch(place, {
       method,

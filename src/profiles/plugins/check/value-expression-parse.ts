@@ -30,23 +30,30 @@ interface Token {
   readonly column: number
 }
 
+/** Between two digits there may be a _, so that people can count them. */
+const digits = String.raw`\d+(?:_\d+)*`
+
 const shapes: readonly (readonly [Token['kind'], RegExp])[] = [
-  ['number', /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y],
+  ['number', new RegExp(`(?:${digits}\\.?(?:${digits})?|\\.${digits})(?:[eE][+-]?${digits})?`, 'y')],
   ['text', /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`/y],
   ['name', /[\p{L}_][\p{L}\p{Nd}_]*/uy],
   ['sign', /\?\?|\|\||&&|==|!=|>=|<=|=~|!~|<<|>>|\*\*|[-+*/%^&|<>!?:()[\],]/y],
 ]
 
+/** Spaces, and comments as Go has them; one that is not closed reaches to the end, as in the original. */
+const nothing = /(?:\s|\/\/[^\n]*|\/\*.*?(?:\*\/|$))*/sy
+
+function afterNothing(text: string, at: number): number {
+  nothing.lastIndex = at
+  return at + (nothing.exec(text)?.[0].length ?? 0)
+}
+
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = []
-  for (let at = 0; at < text.length; ) {
-    if (/\s/.test(text.charAt(at))) {
-      at++
-      continue
-    }
+  for (let at = afterNothing(text, 0); at < text.length; ) {
     const token = tokenAt(text, at)
     tokens.push(token)
-    at += token.text.length
+    at = afterNothing(text, at + token.text.length)
   }
   return [...tokens, { kind: 'end', text: '', column: text.length + 1 }]
 }
@@ -130,7 +137,7 @@ class Parser {
     if (this.#accept('[')) return { kind: 'list', items: this.#items() }
     if (token.kind === 'sign' || token.kind === 'end') throw this.#unexpected('a value')
     this.#at++
-    if (token.kind === 'number') return { kind: 'constant', value: Number(token.text) }
+    if (token.kind === 'number') return { kind: 'constant', value: Number(token.text.replaceAll('_', '')) }
     if (token.kind === 'text') return { kind: 'constant', value: unquoted(token) }
     if (token.text === 'value') return { kind: 'value' }
     if (token.text === 'true' || token.text === 'false') return { kind: 'constant', value: token.text === 'true' }

@@ -82,11 +82,15 @@ function isSame(left: Value, right: Value): boolean {
   return left.length === right.length && left.every((item, index) => isSame(item, right[index] ?? ''))
 }
 
+/** Go writes into the pattern what JavaScript writes beside it; these letters mean the same in both. */
+const leadingFlags = /^\(\?([ims]+)\)/
+
 function matches(left: Value, right: Value): boolean {
   if (typeof right !== 'string') throw new Error(`=~ and !~ need a regular expression in quotes, not ${shown(right)}`)
   let pattern: RegExp
   try {
-    pattern = new RegExp(right, 'u')
+    const [written = '', letters = ''] = leadingFlags.exec(right) ?? []
+    pattern = new RegExp(right.slice(written.length), [...new Set(`u${letters}`)].join(''))
   } catch {
     throw new Error(`${shown(right)} is no regular expression`)
   }

@@ -2,8 +2,9 @@ import { Secret } from '../../../kube/index.ts'
 import { inTime, type Letter, postMail } from '../../../notify/index.ts'
 import { type ConfigOf, optional, required } from '../../fields.ts'
 import type { FieldProblem, Notifier, Plugin } from '../../plugin.ts'
+import { type MailServer, mailServerOf } from './mail-server.ts'
 import { messageOf, templateProblems, templateWarnings, writeTexts } from './message-template.ts'
-import { mustBeDelivered } from './not-sent.ts'
+import { mustBeDelivered, NotSent } from './not-sent.ts'
 
 const fields = {
   address: required('text', 'host and port of the mail server, as mail.example.org:587'),
@@ -24,32 +25,35 @@ export const mail: Plugin<Notifier, typeof fields> = {
   type: 'mail',
   about: 'Sends a mail by SMTP, over TLS if the server offers it.',
   fields,
-  problems: ({ address, from, to, message }) => [
-    ...addressProblems(address),
-    ...lineProblems('from', [from]),
-    ...lineProblems('to', to),
-    ...templateProblems({ message }),
+  problems: ({ message }) => templateProblems({ message }),
+  // The original finds out when it sends: a file that loads there must load here.
+  warnings: ({ address, from, to, message }) => [
+    ...addressWarnings(address),
+    ...lineWarnings('from', [from]),
+    ...lineWarnings('to', to),
+    ...templateWarnings({ message }),
   ],
-  warnings: ({ message }) => templateWarnings({ message }),
   create(config) {
-    const letter = letterOf(config)
+    const server = mailServerOf(config.address)
     const textOf = messageOf('message', config.message)
     return {
       async send(context, doors, signal) {
+        if (!server) throw new NotSent(`no mail can be sent to the address: ${noServer}`, false)
         const [text] = await writeTexts([textOf], context, doors, signal)
-        const whole = { ...letter, text }
-        return mustBeDelivered(await inTime((within) => postMail(whole, within), doors.clock, signal))
+        const letter = { ...letterOf(config, server), text }
+        return mustBeDelivered(await inTime((within) => postMail(letter, within), doors.clock, signal))
       },
     }
   },
 }
 
+const noServer = 'it is no host with a port; write one such as mail.example.org:587'
+
 /** A port of this number expects TLS from the first byte on. */
 const tlsPort = 465
 
-function letterOf(config: Config): Omit<Letter, 'text'> {
+function letterOf(config: Config, { host, port }: MailServer): Omit<Letter, 'text'> {
   const { auth, identity, user, password, from, to } = config
-  const { host, port } = addressOf(config.address) ?? { host: '', port: 0 }
   const isHere = ['localhost', '127.0.0.1', '::1'].includes(host)
   return {
     host,
@@ -63,21 +67,13 @@ function letterOf(config: Config): Omit<Letter, 'text'> {
   }
 }
 
-function addressProblems(address: string): FieldProblem[] {
-  if (addressOf(address)) return []
-  return [{ field: 'address', message: 'this is no host with a port; write one such as mail.example.org:587' }]
+function addressWarnings(address: string): FieldProblem[] {
+  return mailServerOf(address) ? [] : [{ field: 'address', message: `no mail can be sent: ${noServer}` }]
 }
 
-/** With a line break in it an address would end early, and the rest would be read as something else. */
-function lineProblems(field: string, texts: readonly string[]): FieldProblem[] {
+/** With a line break in it an address would end early, and the rest would be read as something else: nobody is told. */
+function lineWarnings(field: string, texts: readonly string[]): FieldProblem[] {
   if (!texts.some((text) => /\p{Cc}/u.test(text))) return []
-  return [
-    { field, message: 'it has a line break or another control character; write an address such as ops@example.org' },
-  ]
-}
-
-function addressOf(address: string): { readonly host: string; readonly port: number } | undefined {
-  const [, bracketed, plain, port = ''] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(address) ?? []
-  const host = bracketed ?? plain
-  return host === undefined || Number(port) < 1 || Number(port) > 65_535 ? undefined : { host, port: Number(port) }
+  const what = 'it has a line break or another control character; write an address such as ops@example.org'
+  return [{ field, message: `no mail can be sent: ${what}` }]
 }

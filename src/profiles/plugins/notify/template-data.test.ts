@@ -20,6 +20,17 @@ const whole: WholeNode = {
     capacity: { cpu: '4', memory: '16Gi', 'ephemeral-storage': '20Gi', 'nvidia.com/gpu': '2' },
     allocatable: { cpu: '3800m', pods: '110' },
     volumesInUse: ['kubernetes.io/csi/a'],
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        lastHeartbeatTime: '2026-03-01T11:59:00Z',
+        lastTransitionTime: '2026-02-01T00:00:00Z',
+        reason: 'KubeletReady',
+        message: 'fine',
+      },
+      { type: 'DiskPressure', status: 'False' },
+    ],
     daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
     nodeInfo: {
       bootID: 'b',
@@ -32,6 +43,7 @@ const whole: WholeNode = {
       kubeletVersion: 'v1.36.0',
       kubeProxyVersion: 'v1.30.0',
       containerRuntimeVersion: 'containerd://2.1',
+      swap: { capacity: 8_192 },
     },
   },
 }
@@ -40,7 +52,20 @@ const whole: WholeNode = {
 const kept: NotifyContext['node'] = {
   metadata: whole.metadata,
   spec: { taints: whole.spec?.taints ?? [] },
-  status: { allocatable: whole.status?.allocatable ?? {} },
+  status: {
+    allocatable: whole.status?.allocatable ?? {},
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        lastTransitionTime: '2026-02-01T00:00:00Z',
+        reason: 'KubeletReady',
+        message: 'fine',
+      },
+      { type: 'DiskPressure', status: 'False' },
+    ],
+    ...(whole.status?.nodeInfo ? { nodeInfo: whole.status.nodeInfo } : {}),
+  },
 }
 
 const context: NotifyContext = {
@@ -91,9 +116,34 @@ test.for([
   ['{{.Node.Status.Phase}} {{.Node.Status.NodeInfo.KubeProxyVersion}}', 'Running v1.30.0'],
   ['{{.Node.Status.DaemonEndpoints.KubeletEndpoint.Port}} {{len .Node.Status.VolumesInUse}}', '10250 1'],
   ['{{$n := .Node}}{{$n.Status.Phase}}', 'Running'],
+  [
+    '{{range .Node.Status.Conditions}}{{.LastHeartbeatTime}}|{{end}}',
+    '2026-03-01 11:59:00 +0000 UTC|0001-01-01 00:00:00 +0000 UTC|',
+  ],
+  [
+    '{{.Node.Status.Conditions}}',
+    '[{Ready True 2026-03-01 11:59:00 +0000 UTC 2026-02-01 00:00:00 +0000 UTC KubeletReady fine} {DiskPressure False 0001-01-01 00:00:00 +0000 UTC 0001-01-01 00:00:00 +0000 UTC  }]',
+  ],
+  [
+    '{{index .Node.Status.Conditions 0}}',
+    '&NodeCondition{Type:Ready,Status:True,LastHeartbeatTime:2026-03-01 11:59:00 +0000 UTC,LastTransitionTime:2026-02-01 00:00:00 +0000 UTC,Reason:KubeletReady,Message:fine,}',
+  ],
+  [
+    '{{.Node.Status.NodeInfo}}',
+    '&NodeSystemInfo{MachineID:m,SystemUUID:s,BootID:b,KernelVersion:6.12,OSImage:Flatcar,ContainerRuntimeVersion:containerd://2.1,KubeletVersion:v1.36.0,KubeProxyVersion:v1.30.0,OperatingSystem:linux,Architecture:amd64,Swap:&NodeSwapStatus{Capacity:*8192,},}',
+  ],
+  [
+    '{{print .Node.Status.NodeInfo}}',
+    '{m s b 6.12 Flatcar containerd://2.1 v1.36.0 v1.30.0 linux amd64 &NodeSwapStatus{Capacity:*8192,}}',
+  ],
 ] as const)('%s reads the whole node, once', async ([template, text]) => {
   expect(templateWarnings({ message: template })).toEqual([])
   expect(await written(template)).toEqual({ text, reads: 1 })
+})
+
+test('swap that a node does not tell of is nil, as in Go', () => {
+  const textOf = messageOf('message', '{{print .Node.Status.NodeInfo}}')
+  expect(textOf(context, { metadata: {} })).toMatch(/ nil}$/)
 })
 
 test('what a node does not have even then is a fault that says so, and trying again does not help', async () => {

@@ -1,4 +1,4 @@
-import type { NodeObject } from '../../../kube/index.ts'
+import type { NodeCondition, NodeInfo, NodeObject } from '../../../kube/index.ts'
 import { goTime, Struct, TextMap } from '../../../text/index.ts'
 import type { NotifyContext } from '../../plugin.ts'
 
@@ -8,10 +8,14 @@ export interface WholeNode extends NodeObject {
     readonly podCIDR?: string
     readonly podCIDRs?: readonly string[]
   }
-  readonly status?: NonNullable<NodeObject['status']> & {
+  readonly status?: Omit<NonNullable<NodeObject['status']>, 'conditions'> & {
     readonly capacity?: Texts
     readonly phase?: string
-    readonly nodeInfo?: { readonly kubeProxyVersion?: string }
+    readonly conditions?: readonly (NodeCondition & { readonly lastHeartbeatTime?: string })[]
+    readonly nodeInfo?: NodeInfo & {
+      readonly kubeProxyVersion?: string
+      readonly swap?: { readonly capacity?: number }
+    }
     readonly volumesInUse?: readonly string[]
     readonly daemonEndpoints?: { readonly kubeletEndpoint?: { readonly Port?: number } }
   }
@@ -63,9 +67,9 @@ function nodeStruct({ metadata, spec, status }: NodeObject, whole: WholeNode | u
     UID: metadata.uid ?? '',
     ResourceVersion: metadata.resourceVersion ?? '',
     Generation: metadata.generation ?? 0,
-    CreationTimestamp: timeStruct(metadata.creationTimestamp),
+    CreationTimestamp: kubeTime(metadata.creationTimestamp),
     // A pointer in Go: nothing, and not a time, when the node stays.
-    DeletionTimestamp: metadata.deletionTimestamp === undefined ? null : timeStruct(metadata.deletionTimestamp),
+    DeletionTimestamp: metadata.deletionTimestamp === undefined ? null : kubeTime(metadata.deletionTimestamp),
     Labels: labels,
     Annotations: annotations,
     Finalizers: metadata.finalizers ?? [],
@@ -110,8 +114,9 @@ function specStruct(
       Unschedulable: unschedulable,
       ...(whole ? { PodCIDR: podCIDR, PodCIDRs: podCIDRs } : {}),
       Taints: taints.map(({ key, value = '', effect, timeAdded }) => {
-        const added = timeAdded === undefined ? null : timeStruct(timeAdded)
-        return new Struct({ type: 'v1.Taint', fields: { Key: key, Value: value, Effect: effect, TimeAdded: added } })
+        const added = timeAdded === undefined ? null : kubeTime(timeAdded)
+        const parts = { Key: key, Value: value, Effect: effect, TimeAdded: added }
+        return new Struct({ type: 'v1.Taint', fields: parts, parts })
       }),
     },
   })
@@ -124,41 +129,57 @@ function statusStruct(
   return new Struct({
     type: 'v1.NodeStatus',
     fields: {
-      Conditions: conditions.map(
-        ({ type, status, reason = '', message = '', lastTransitionTime }) =>
-          new Struct({
-            type: 'v1.NodeCondition',
-            fields: {
-              Type: type,
-              Status: status,
-              Reason: reason,
-              Message: message,
-              LastTransitionTime: timeStruct(lastTransitionTime),
-            },
-          }),
-      ),
-      Addresses: addresses.map(
-        ({ type, address }) => new Struct({ type: 'v1.NodeAddress', fields: { Type: type, Address: address } }),
-      ),
+      Conditions: conditions.map((condition) => conditionStruct(condition, whole)),
+      Addresses: addresses.map(({ type, address }) => {
+        const parts = { Type: type, Address: address }
+        return new Struct({ type: 'v1.NodeAddress', fields: parts, parts })
+      }),
       Allocatable: new Quantities(allocatable),
       ...(whole ? moreOfStatus(whole.status ?? {}) : {}),
-      NodeInfo: new Struct({
-        type: 'v1.NodeSystemInfo',
-        fields: {
-          MachineID: nodeInfo?.machineID ?? '',
-          SystemUUID: nodeInfo?.systemUUID ?? '',
-          BootID: nodeInfo?.bootID ?? '',
-          KernelVersion: nodeInfo?.kernelVersion ?? '',
-          OSImage: nodeInfo?.osImage ?? '',
-          ContainerRuntimeVersion: nodeInfo?.containerRuntimeVersion ?? '',
-          KubeletVersion: nodeInfo?.kubeletVersion ?? '',
-          OperatingSystem: nodeInfo?.operatingSystem ?? '',
-          Architecture: nodeInfo?.architecture ?? '',
-          ...(whole ? { KubeProxyVersion: whole.status?.nodeInfo?.kubeProxyVersion ?? '' } : {}),
-        },
-      }),
+      NodeInfo: nodeInfoStruct(nodeInfo, whole),
     },
   })
+}
+
+/** All of it only with the whole node: when it was last heard of changes too often to be kept. */
+function conditionStruct(
+  { type, status, reason = '', message = '', lastTransitionTime }: NodeCondition,
+  whole: WholeNode | undefined,
+): Struct {
+  const same = whole?.status?.conditions?.find((one) => one.type === type)
+  const fields = {
+    Type: type,
+    Status: status,
+    ...(whole ? { LastHeartbeatTime: kubeTime(same?.lastHeartbeatTime) } : {}),
+    LastTransitionTime: kubeTime(lastTransitionTime),
+    Reason: reason,
+    Message: message,
+  }
+  return new Struct({ type: 'v1.NodeCondition', fields, ...(whole ? { parts: fields } : {}) })
+}
+
+function nodeInfoStruct(nodeInfo: NodeInfo | undefined, whole: WholeNode | undefined): Struct {
+  const { kubeProxyVersion = '', swap } = whole?.status?.nodeInfo ?? {}
+  const fields = {
+    MachineID: nodeInfo?.machineID ?? '',
+    SystemUUID: nodeInfo?.systemUUID ?? '',
+    BootID: nodeInfo?.bootID ?? '',
+    KernelVersion: nodeInfo?.kernelVersion ?? '',
+    OSImage: nodeInfo?.osImage ?? '',
+    ContainerRuntimeVersion: nodeInfo?.containerRuntimeVersion ?? '',
+    KubeletVersion: nodeInfo?.kubeletVersion ?? '',
+    ...(whole ? { KubeProxyVersion: kubeProxyVersion } : {}),
+    OperatingSystem: nodeInfo?.operatingSystem ?? '',
+    Architecture: nodeInfo?.architecture ?? '',
+  }
+  const parts = { ...fields, Swap: swapText(swap) }
+  return new Struct({ type: 'v1.NodeSystemInfo', fields, ...(whole ? { parts } : {}) })
+}
+
+/** It cannot be asked for, but is seen where all is shown. */
+function swapText(swap: { readonly capacity?: number } | undefined): string {
+  if (!swap) return 'nil'
+  return `&NodeSwapStatus{Capacity:${swap.capacity === undefined ? 'nil' : `*${swap.capacity}`},}`
 }
 
 function moreOfStatus({
@@ -197,8 +218,13 @@ class Quantities extends TextMap {
 const never = '0001-01-01T00:00:00Z'
 
 /** A time that is missing is Go's zero time. */
-function timeStruct(text = never): Struct | undefined {
+function timeStruct(text: string): Struct | undefined {
   return goTime(text) ?? goTime(never)
+}
+
+/** As Kubernetes has them: with a time of Go inside. */
+function kubeTime(text = never): Struct | undefined {
+  return goTime(text, 'v1.Time') ?? goTime(never, 'v1.Time')
 }
 
 /** As exactly as a number can say it: to the microsecond. */
