@@ -118,7 +118,7 @@ describe('fettle install', () => {
   test.each([
     [['--node-selector', 'no label'], 'Write label=value.'],
     [['--api-server', 'host'], 'Write host:port.'],
-    [['--replicas', '0'], 'Write a whole number from 1 to 7.'],
+    [['--replicas', '8'], 'Write a whole number from 0 to 7.'],
     [['--original-lease-namespace', 'ops'], '--original-lease-namespace does nothing without --profiles'],
     [['--profiles-lease-namespace', 'ops'], '--profiles-lease-namespace does nothing without --profiles'],
   ])('refuses %j', async (flags, sentence) => {
